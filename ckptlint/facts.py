@@ -1,0 +1,312 @@
+"""The facts: what each API of each framework does, read from TOML.
+
+Facts are data. One file describes one framework; users add their own records in the same words
+under ``[tool.ckptlint]``. ``docs/facts.md`` is the reference of the format. This module only
+reads, checks and indexes the records; it knows no framework.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Who = Literal["all", "group", "one", "any"]
+Effect = Literal[
+    "save", "gather", "barrier", "collective", "forward", "setup", "load", "write", "delete", "read"
+]
+Alone = Literal["hang", "partial", "error", "late", "ok"]
+Scope = Literal["global", "node", "group"]
+Meaning = Literal["rank", "world", "first", "last", "member", "distributed"]
+Form = Literal["decorator", "wrapper", "context"]
+
+
+class FactsError(Exception):
+    """A facts file or a user's table is wrong; the text names the file, the table and the key."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function, method or context manager that ranks must reach together (or must not).
+
+    ``name`` is canonical and dotted, ``package.Class.method`` for a method. ``who`` must call:
+    ``all`` ranks of the job, all of a ``group``, exactly ``one``, or ``any``. ``backends`` limits
+    ``alone`` (what happens when only some ranks call) to those; ``otherwise`` holds elsewhere.
+    ``group`` and ``path`` name the argument (keyword, with ``group_position`` from 0 for a
+    positional one). ``clears`` lists positions of arguments that hold the same value on every rank
+    after the call. ``unless`` maps an argument name to a value under which the call is local.
+    ``when`` maps an argument name to the values one of which it must have for the record to hold.
+    """
+
+    name: str
+    who: Who
+    effect: Effect
+    source: str
+    alone: Alone = "hang"
+    backends: tuple[str, ...] = ()
+    otherwise: Alone = "ok"
+    note: str = ""
+    fix: str = ""
+    group: str = ""
+    group_position: int = -1
+    path: str = ""
+    clears: tuple[int, ...] = ()
+    result: Literal["all", "root", "own", "none"] = "all"
+    guards_writes: bool = False
+    context: bool = False
+    unless: Mapping[str, Any] = field(default_factory=dict)
+    when: Mapping[str, Any] = field(default_factory=dict)
+    versions: str = ""
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What a call gives: canonical class names, one for each element of a returned tuple.
+
+    An empty name is a value that nothing is known of; ``arguments`` says that the call gives its
+    own arguments back (as ``Accelerator.prepare`` does).
+    """
+
+    name: str
+    types: tuple[str, ...] = ()
+    arguments: bool = False
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class: its bases, the types of its attributes, and names that conventionally hold one."""
+
+    name: str
+    bases: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    usual_names: tuple[str, ...] = ()
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """An expression whose value depends on the rank.
+
+    ``meaning``: ``rank`` is the rank number within ``scope``, ``first``/``last`` are true on that
+    rank only, ``member`` is true on members of a group, ``world`` is the number of ranks and
+    ``distributed`` is true in every distributed run. ``name`` is canonical, or a bare name for
+    ``kind = "name"`` (a convention) and for ``kind = "env"``.
+    """
+
+    name: str
+    meaning: Meaning
+    kind: Literal["call", "attribute", "env", "name"]
+    source: str
+    scope: Scope = "global"
+    group: str = ""
+    versions: str = ""
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A decorator, wrapper or context manager that runs code on some ranks only, or on all but
+    not at the same time.
+
+    ``ranks``: ``first``/``last`` of ``scope``; ``all`` for one that only orders the ranks.
+    ``form = "wrapper"`` calls the function given as argument ``function``. ``synchronises`` says
+    that all ranks must enter it (it holds barriers of its own).
+    """
+
+    name: str
+    form: Form
+    ranks: Literal["first", "last", "all"]
+    source: str
+    scope: Scope = "global"
+    function: int = 0
+    synchronises: bool = False
+    versions: str = ""
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A method that a framework calls, on ``ranks``, when a user's class overrides it.
+
+    ``parameters`` gives the types of the arguments after ``self``. ``chain`` names the calls that
+    lead to the hook, outermost first; ``reason`` says in one clause why only those ranks run it.
+    """
+
+    owner: str
+    name: str
+    ranks: Literal["first", "all"]
+    source: str
+    parameters: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    reason: str = ""
+    versions: str = ""
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What shows that a project uses a backend: imported or called names, or text in its files."""
+
+    backend: str
+    names: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Other spellings of a canonical name; a module stands for everything inside it."""
+
+    name: str
+    also: tuple[str, ...]
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Pure:
+    """A function without side effects and without communication (a fix may move its call)."""
+
+    name: str
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A function that never returns."""
+
+    name: str
+    framework: str = ""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """Which framework a facts file describes and how a project's pinned version is found."""
+
+    name: str
+    imports: tuple[str, ...]
+    distributions: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+    source: str = ""
+
+
+RECORDS: Mapping[str, type[Any]] = {
+    "call": Call,
+    "returns": Returns,
+    "class": Class,
+    "predicate": Predicate,
+    "guard": Guard,
+    "hook": Hook,
+    "evidence": Evidence,
+    "alias": Alias,
+    "pure": Pure,
+    "exit": Exit,
+}
+
+
+@dataclass(frozen=True)
+class FactSet:
+    """All records of one or more files, in file order."""
+
+    frameworks: tuple[Framework, ...] = ()
+    records: tuple[Any, ...] = ()
+
+    def __add__(self, other: FactSet) -> FactSet:
+        return FactSet(self.frameworks + other.frameworks, self.records + other.records)
+
+    def of(self, kind: type[Any]) -> Iterable[Any]:
+        """Yield the records of one kind."""
+        return (record for record in self.records if type(record) is kind)
+
+
+def load_file(path: Path) -> FactSet:
+    """Read one facts file.
+
+    Raises FactsError with the file, the table and the key when something is wrong in it.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FactsError(f"{path}: {error}") from error
+    return parse(table, str(path))
+
+
+def parse(table: Mapping[str, Any], where: str) -> FactSet:
+    """Turn one file's tables into records. ``where`` names the file in error messages."""
+    table = dict(table)
+    head = table.pop("framework", None)
+    frameworks: tuple[Framework, ...] = ()
+    if head is not None:
+        frameworks = (_build(Framework, head, f"{where}: [framework]"),)
+    framework = frameworks[0].name if frameworks else ""
+    records: list[Any] = []
+    for key, entries in table.items():
+        kind = RECORDS.get(key)
+        if kind is None:
+            raise FactsError(f"{where}: unknown table [[{key}]]; one of {', '.join(RECORDS)}")
+        if not isinstance(entries, list):
+            raise FactsError(f"{where}: [{key}] must be written [[{key}]]")
+        for number, entry in enumerate(entries, 1):
+            place = f"{where}: [[{key}]] number {number} ({entry.get('name', 'without a name')})"
+            records.extend(
+                _build(kind, {**single, "framework": framework}, place)
+                for single in _one_per_name(entry)
+            )
+    return FactSet(frameworks, tuple(records))
+
+
+def _one_per_name(entry: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """Expand ``names = [...]`` (the same record for several APIs) into single records."""
+    if "names" in entry and "name" not in entry and "backend" not in entry:
+        rest = {key: value for key, value in entry.items() if key != "names"}
+        return ({**rest, "name": name} for name in entry["names"])
+    return (entry,)
+
+
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _build(kind: type[Any], entry: Mapping[str, Any], place: str) -> Any:
+    hints = _HINTS.get(kind)
+    if hints is None:
+        hints = _HINTS[kind] = get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for key, value in entry.items():
+        if key not in hints:
+            raise FactsError(f"{place}: unknown key {key!r}; known: {', '.join(hints)}")
+        values[key] = _checked(value, hints[key], f"{place}: {key}")
+    required = {f.name for f in fields(kind) if f.default is f.default_factory}
+    missing = sorted(required - values.keys())
+    if missing:
+        raise FactsError(f"{place}: missing {', '.join(missing)}")
+    return kind(**values)
+
+
+def _checked(value: Any, hint: Any, place: str) -> Any:
+    origin = get_origin(hint)
+    if origin is Literal:
+        if value not in get_args(hint):
+            raise FactsError(f"{place} is {value!r}; one of {', '.join(map(repr, get_args(hint)))}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise FactsError(f"{place} must be a list")
+        item = get_args(hint)[0]
+        if any(type(element) is not item for element in value):
+            raise FactsError(f"{place} must be a list of {item.__name__}")
+        return tuple(value)
+    if origin is not None:
+        if not isinstance(value, Mapping):
+            raise FactsError(f"{place} must be a table")
+        return dict(value)
+    if type(value) is not hint:
+        raise FactsError(f"{place} must be {hint.__name__}, not {type(value).__name__}")
+    return value
