@@ -1,0 +1,36 @@
+"""A collective checkpoint save that cannot hang in silence or leave half a checkpoint.
+
+Call these on every rank. They check over the c10d store of the job that all ranks came and mean
+the same thing, write durably, publish with one rename, and tell every rank the same outcome.
+"""
+
+from ckptlint_runtime.coordination import agree, latest_checkpoint, run_on_rank_zero
+from ckptlint_runtime.errors import (
+    CheckpointError,
+    Failure,
+    MissingRanksError,
+    RankFailedError,
+    RanksDisagreeError,
+)
+from ckptlint_runtime.load import Loaded, load_checkpoint
+from ckptlint_runtime.request import Progress
+from ckptlint_runtime.save import save_checkpoint
+from ckptlint_runtime.settings import set_default_timeouts
+
+__all__ = [
+    "CheckpointError",
+    "Failure",
+    "Loaded",
+    "MissingRanksError",
+    "Progress",
+    "RankFailedError",
+    "RanksDisagreeError",
+    "agree",
+    "latest_checkpoint",
+    "load_checkpoint",
+    "run_on_rank_zero",
+    "save_checkpoint",
+    "set_default_timeouts",
+]
+
+__version__ = "0.1.0"

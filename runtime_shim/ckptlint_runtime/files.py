@@ -1,0 +1,181 @@
+"""Every change to the file system that a save makes goes through one layer.
+
+One place to read what is written, synced and renamed in which order; and the place where the
+tests record that order, or stop the process between any two steps.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: Blocks from this size on, in bytes, are checksummed on a second thread while they are written.
+_PARALLEL_FROM = 1 << 20
+_READ_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A finished file: its size in bytes and the CRC-32 of its content."""
+
+    size: int
+    crc32: int
+
+
+class FileLayer:
+    """The file system as a save sees it. ``perform`` is the single point all changes pass."""
+
+    def perform(self, operation: str, path: Path, action: Callable[[], T]) -> T:
+        """Run ``action``, which does ``operation`` ("write", "fsync", "rename" …) on ``path``."""
+        return action()
+
+    def make_dir(self, path: Path) -> None:
+        """Create ``path`` and its parents; an existing one is fine."""
+        self.perform("mkdir", path, lambda: path.mkdir(parents=True, exist_ok=True))
+
+    def create(self, path: Path, progress: Callable[[int], None] | None = None) -> CheckedFile:
+        """A new file to write; its parent is created where missing."""
+        if not path.parent.is_dir():
+            self.make_dir(path.parent)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+        descriptor = self.perform("create", path, lambda: os.open(path, flags, 0o666))
+        return CheckedFile(self, path, descriptor, progress)
+
+    def write_bytes(self, path: Path, data: bytes) -> FileRecord:
+        """Write a small file and sync it."""
+        with self.create(path) as file:
+            file.write(data)
+            return file.sync()
+
+    def sync_file(self, path: Path) -> None:
+        """fsync a file that somebody else wrote."""
+        self.perform("fsync", path, lambda: _sync(path, os.O_RDONLY))
+
+    def sync_dir(self, path: Path) -> None:
+        """fsync a folder, so that the names in it survive a power loss."""
+        self.perform("fsync_dir", path, lambda: _sync(path, os.O_RDONLY))
+
+    def sync_tree(self, path: Path) -> None:
+        """fsync every folder from ``path`` down, innermost first (files are synced as written)."""
+        for folder, _, _ in os.walk(path, topdown=False):
+            self.sync_dir(Path(folder))
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Rename within one folder; atomic on a POSIX file system."""
+        self.perform("rename", target, lambda: os.rename(source, target))
+
+    def replace(self, source: Path, target: Path) -> None:
+        """Rename a file over an existing one; atomic on a POSIX file system."""
+        self.perform("replace", target, lambda: os.replace(source, target))
+
+    def remove_tree(self, path: Path) -> None:
+        """Delete a folder, or a file, and everything below."""
+        if path.is_dir() and not path.is_symlink():
+            self.perform("remove", path, lambda: shutil.rmtree(path))
+        elif path.exists() or path.is_symlink():
+            self.perform("remove", path, path.unlink)
+
+
+class CheckedFile(io.RawIOBase):
+    """A file that knows the checksum of what was written to it. Sequential writes only."""
+
+    def __init__(
+        self,
+        layer: FileLayer,
+        path: Path,
+        descriptor: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        super().__init__()
+        self._layer = layer
+        self._path = path
+        self._descriptor = descriptor
+        self._progress = progress
+        self._helper: ThreadPoolExecutor | None = None
+        self._size = 0
+        self._crc32 = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def tell(self) -> int:
+        return self._size
+
+    def write(self, data) -> int:  # type: ignore[no-untyped-def]
+        """Write all of ``data`` (any bytes-like object); never a part of it."""
+        view = memoryview(data).cast("B")
+        self._layer.perform("write", self._path, lambda: self._write_checked(view))
+        self._size += view.nbytes
+        if self._progress is not None:
+            self._progress(self._size)
+        return view.nbytes
+
+    def sync(self) -> FileRecord:
+        """fsync, and say what the file holds."""
+        self._layer.perform("fsync", self._path, lambda: os.fsync(self._descriptor))
+        return self.record
+
+    @property
+    def record(self) -> FileRecord:
+        """Size and checksum of what was written so far."""
+        return FileRecord(self._size, self._crc32)
+
+    def close(self) -> None:
+        """Close without syncing; only what was synced is promised to be there."""
+        if not self.closed:
+            if self._helper is not None:
+                self._helper.shutdown()
+            os.close(self._descriptor)
+        super().close()
+
+    def _write_checked(self, view: memoryview) -> None:
+        if view.nbytes < _PARALLEL_FROM:
+            self._crc32 = zlib.crc32(view, self._crc32)
+            self._write_all(view)
+            return
+        if self._helper is None:
+            self._helper = ThreadPoolExecutor(1, thread_name_prefix="ckptlint-checksum")
+        checksum = self._helper.submit(zlib.crc32, view, self._crc32)
+        try:
+            self._write_all(view)
+        finally:
+            self._crc32 = checksum.result()
+
+    def _write_all(self, view: memoryview) -> None:
+        done = 0
+        while done < view.nbytes:
+            done += os.write(self._descriptor, view[done : done + (1 << 30)])
+
+
+def read_record(path: Path) -> FileRecord:
+    """Size and checksum of a file as it stands on disk."""
+    size, crc32 = 0, 0
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_READ_BLOCK):
+            size += len(block)
+            crc32 = zlib.crc32(block, crc32)
+    return FileRecord(size, crc32)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+#: The layer in use. Tests put a recording or a failing one here.
+layer = FileLayer()

@@ -1,0 +1,69 @@
+"""``save_checkpoint``: enter, agree, collect, write, commit, publish."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch.distributed as dist
+
+from ckptlint_runtime.calls import Call
+from ckptlint_runtime.channel import open_channel
+from ckptlint_runtime.commit import discard, prepare
+from ckptlint_runtime.request import Progress, SaveRequest
+from ckptlint_runtime.settings import resolve_timeouts
+from ckptlint_runtime.signals import report_sigterm
+from ckptlint_runtime.state import State, collect, parts_of
+from ckptlint_runtime.write import write_full_save
+
+
+def save_checkpoint(
+    state: State,
+    path: str | os.PathLike[str],
+    *,
+    step: int | None = None,
+    mode: str = "full",
+    group: dist.ProcessGroup | None = None,
+    timeout: float | None = None,
+    work_timeout: float | None = None,
+    overwrite: bool = False,
+    keep_last: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Path:
+    """Save ``state`` as the checkpoint folder ``path``. Call it on every rank of ``group``.
+
+    ``state`` is a mapping of named parts (objects with ``state_dict``, plain values), one such
+    object, a callable that returns a mapping, or an engine (DeepSpeedEngine, Accelerator,
+    Lightning Trainer, ``(fabric, mapping)``), whose own collective save then runs.
+
+    ``mode="full"`` writes one file on the group's first rank; ``"sharded"`` writes each rank's
+    part. ``timeout`` and ``work_timeout`` are seconds to wait for a rank to come, and for it to
+    collect or write; ``keep_last`` deletes all but the newest complete checkpoints beside
+    ``path``, after the commit. ``progress`` is called on ranks that write.
+
+    Returns the absolute path once the checkpoint is durable and visible under its name, on every
+    rank. Raises MissingRanksError, RanksDisagreeError or RankFailedError on every rank that is
+    still there; then nothing new stands under ``path``, and what stood there before still does.
+    """
+    request = SaveRequest.of(path, step, mode, overwrite, keep_last, progress)
+    channel, limits = open_channel(group), resolve_timeouts(timeout, work_timeout)
+    with channel.lock, report_sigterm(channel.linger):
+        call = Call(channel, "save_checkpoint", limits.enter, limits.work)
+        begin(call, request)
+        try:
+            tree: dict[str, Any] = {}
+            call.phase("state_dict", lambda: tree.update(collect(parts_of(state), mode)))
+            write_full_save(call, request, tree)
+        except BaseException:
+            discard(call, request)
+            raise
+    return request.path
+
+
+def begin(call: Call, request: SaveRequest) -> None:
+    """Everybody is here and means the same save; the first rank has made room for it."""
+    call.enter(request.facts())
+    call.title = f"{call.kind}({str(request.path)!r})"
+    call.phase("prepare", request.check, lambda _reports: prepare(call, request))

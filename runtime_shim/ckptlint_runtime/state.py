@@ -1,0 +1,166 @@
+"""From the caller's objects to a tree that can be written, and back.
+
+``full`` state is complete on the group's first rank; ``sharded`` state holds each rank's part.
+Modules that a parallel wrapper holds (DDP, FSDP, FSDP2, tensor parallel) and their optimizers go
+through ``torch.distributed.checkpoint.state_dict``, which knows how to gather and to name them;
+everything else through its own ``state_dict``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
+
+from ckptlint_runtime.errors import CheckpointError
+
+Tree = Any
+State = Mapping[str, Any] | Callable[[], Mapping[str, Any]] | Any
+
+_WRAPPERS = {"DistributedDataParallel", "FullyShardedDataParallel", "FSDPModule", "OptimizedModule"}
+
+
+def parts_of(state: State) -> dict[str, Any]:
+    """The named parts of ``state``: a mapping, a callable that returns one, or one object.
+
+    An object with ``state_dict`` that is given alone becomes the part ``"state"``.
+    """
+    if callable(state) and not hasattr(state, "state_dict"):
+        state = state()
+    if isinstance(state, Mapping):
+        for name in state:
+            if not isinstance(name, str):
+                raise TypeError(f"the names of a state are strings, not {name!r}")
+        return dict(state)
+    if hasattr(state, "state_dict"):
+        return {"state": state}
+    raise TypeError(
+        f"cannot save a {type(state).__name__}: give a mapping of named parts, an object with "
+        "state_dict(), a callable that returns a mapping, or a supported engine"
+    )
+
+
+def collect(parts: Mapping[str, Any], mode: str) -> dict[str, Tree]:
+    """The tree of every part. Collective where a part's state is spread over ranks and ``full``.
+
+    Parts are taken in the order of their names, the same on all ranks.
+    """
+    options = _options(mode)
+    collected: dict[str, Tree] = {}
+    for name in sorted(parts):
+        part = parts[name]
+        tree: Tree
+        if _is_wrapped(part):
+            tree = get_model_state_dict(part, options=options)
+        elif (owner := _owner(part, parts)) is not None:
+            tree = get_optimizer_state_dict(owner, part, options=options)
+        elif hasattr(part, "state_dict"):
+            tree = part.state_dict()
+        elif callable(part):
+            tree = part()
+        else:
+            tree = part
+        collected[name] = _gather(tree) if mode == "full" else tree
+    return collected
+
+
+def restore(parts: Mapping[str, Any], loaded: Mapping[str, Tree], mode: str) -> dict[str, Any]:
+    """Give each part its loaded tree; return the parts that have no ``load_state_dict``."""
+    options = _options(mode)
+    values: dict[str, Any] = {}
+    for name in sorted(parts):
+        part, tree = parts[name], loaded[name]
+        if _is_wrapped(part):
+            set_model_state_dict(part, tree, options=options)
+        elif (owner := _owner(part, parts)) is not None:
+            set_optimizer_state_dict(owner, part, tree, options=options)
+        elif hasattr(part, "load_state_dict"):
+            part.load_state_dict(tree)
+        else:
+            values[name] = tree
+    return values
+
+
+def templates(parts: Mapping[str, Any]) -> dict[str, Tree]:
+    """For a sharded load: the trees, in place, of the parts whose tensors are spread over ranks."""
+    options = _options("sharded")
+    found: dict[str, Tree] = {}
+    for name in sorted(parts):
+        part = parts[name]
+        if _is_wrapped(part):
+            found[name] = get_model_state_dict(part, options=options)
+        elif (owner := _owner(part, parts)) is not None:
+            found[name] = get_optimizer_state_dict(owner, part, options=options)
+    return found
+
+
+def staged(tree: Tree) -> Tree:
+    """A copy in host memory that later steps of the training loop cannot change."""
+    if isinstance(tree, torch.Tensor):
+        if type(tree).__name__ == "ShardedTensor":
+            return copy.deepcopy(tree)
+        return tree.detach().to("cpu", copy=True)
+    return _rebuild(tree, staged, copy.deepcopy)
+
+
+def _gather(tree: Tree) -> Tree:
+    """Replace each tensor spread over ranks by the whole one. Collective if there is any."""
+    if isinstance(tree, torch.Tensor):
+        full = getattr(tree, "full_tensor", None)
+        return tree if full is None else full()
+    return _rebuild(tree, _gather, lambda leaf: leaf)
+
+
+def _rebuild(tree: Tree, inner: Callable[[Tree], Tree], leaf: Callable[[Tree], Tree]) -> Tree:
+    if type(tree) is dict or (isinstance(tree, Mapping) and hasattr(tree, "copy")):
+        fresh = {key: inner(value) for key, value in tree.items()}
+        return fresh if type(tree) is dict else _like(tree, fresh)
+    if type(tree) in (list, tuple):
+        return type(tree)(inner(value) for value in tree)
+    return leaf(tree)
+
+
+def _like(tree: Any, fresh: dict[Any, Any]) -> Any:
+    shell = tree.copy()  # keeps the class and, for a module's state, its ``_metadata``
+    shell.update(fresh)
+    return shell
+
+
+def _options(mode: str) -> StateDictOptions:
+    full = mode == "full"
+    return StateDictOptions(full_state_dict=full, cpu_offload=full)
+
+
+def _is_wrapped(part: Any) -> bool:
+    if not isinstance(part, torch.nn.Module):
+        return False
+    return any(
+        base.__name__ in _WRAPPERS for module in part.modules() for base in type(module).__mro__
+    ) or any(hasattr(parameter, "full_tensor") for parameter in part.parameters())
+
+
+def _owner(part: Any, parts: Mapping[str, Any]) -> torch.nn.Module | None:
+    """The wrapped module among ``parts`` whose parameters the optimizer ``part`` updates."""
+    if not isinstance(part, torch.optim.Optimizer):
+        return None
+    updated = {id(tensor) for group in part.param_groups for tensor in group["params"]}
+    for candidate in parts.values():
+        if _is_wrapped(candidate):
+            owned = {id(parameter) for parameter in candidate.parameters()}
+            if updated <= owned:
+                return candidate  # type: ignore[no-any-return]
+            if updated & owned:
+                raise CheckpointError(
+                    "an optimizer updates parameters of a wrapped module and others besides; "
+                    "give them optimizers of their own, or save a callable instead"
+                )
+    return None

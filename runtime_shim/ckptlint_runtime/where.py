@@ -1,0 +1,42 @@
+"""Say where in the caller's program something happened, in the words of a stack trace."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import FrameType
+
+from ckptlint_runtime.errors import Failure
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def caller() -> str:
+    """``"train.py:88 in main"``: the innermost frame that is not this package's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return describe_frame(frame)
+
+
+def describe_frame(frame: FrameType | None) -> str:
+    """``"train.py:88 in main"`` for a frame, ``"unknown"`` for none."""
+    if frame is None:
+        return "unknown"
+    return _place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def describe_failure(rank: int, error: BaseException) -> Failure:
+    """The exception as plain text that may travel to the other ranks (never the object itself)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    last = (own or frames)[-1] if frames else None
+    where = "unknown" if last is None else _place(last.filename, last.lineno or 0, last.name)
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
+    return Failure(rank, type(error).__name__, str(error)[:2000], where, text[-6000:])
+
+
+def _place(filename: str, line: int, function: str) -> str:
+    shown = os.path.relpath(filename) if filename.startswith(os.getcwd() + os.sep) else filename
+    return f"{shown}:{line} in {function}"

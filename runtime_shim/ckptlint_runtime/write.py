@@ -1,0 +1,63 @@
+"""The writing half of a save, per kind of content. Uses no process group of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ckptlint_runtime.calls import Call
+from ckptlint_runtime.commit import commit, log_saved, partial_folder
+from ckptlint_runtime.files import FileRecord
+from ckptlint_runtime.full import write_full
+from ckptlint_runtime.request import SaveRequest
+
+Json = Any
+
+
+def write_full_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -> None:
+    """The first rank writes everything; the others wait for its answer."""
+
+    def work() -> Json:
+        if not call.channel.decides:
+            return {}
+        return to_json(write_full(partial_folder(call, request), tree, request.report_progress))
+
+    conclude_save(call, request, "write", list(tree), work, "full")
+
+
+def conclude_save(
+    call: Call,
+    request: SaveRequest,
+    phase: str,
+    names: list[str],
+    work: Any,
+    mode: str,
+    finish: Any = lambda _reports: {},
+) -> None:
+    """The last phase: ``work`` on every rank returns its files' records; then the commit.
+
+    ``finish`` runs on the first rank before the commit and returns records of files it adds.
+    """
+
+    def conclude(reports: list[Json]) -> Json:
+        records: dict[str, FileRecord] = {}
+        for report in reports:
+            records.update(from_json(report.get("files", report)))
+        records.update(finish(reports))
+        commit(call, request, names, records, mode)
+        return sum(record.size for record in records.values())
+
+    size = call.phase(phase, work, conclude)
+    call.leave()
+    log_saved(call, request, size)
+
+
+def to_json(records: Mapping[str, FileRecord]) -> Json:
+    """File records as a rank reports them."""
+    return {name: asdict(record) for name, record in records.items()}
+
+
+def from_json(records: Json) -> dict[str, FileRecord]:
+    """The records again."""
+    return {name: FileRecord(**record) for name, record in records.items()}

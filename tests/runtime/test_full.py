@@ -1,0 +1,271 @@
+"""A save that goes well, and what every rank then holds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from ckptlint_runtime import (
+    CheckpointError,
+    MissingRanksError,
+    RankFailedError,
+    RanksDisagreeError,
+    agree,
+    latest_checkpoint,
+    load_checkpoint,
+    run_on_rank_zero,
+    save_checkpoint,
+)
+from ckptlint_runtime.errors import name_ranks
+from harness import attempt, run_ranks
+
+
+def model(value: float) -> torch.nn.Module:
+    module = torch.nn.Linear(3, 2)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.fill_(value)
+    return module
+
+
+def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+    source = model(7.0)
+    optimizer = torch.optim.Adam(source.parameters())
+    source(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    path = save_checkpoint(
+        {"model": source, "optimizer": optimizer, "epoch": 4}, tmp_path / "a", step=9
+    )
+    target = model(0.0)
+    fresh = torch.optim.Adam(target.parameters())
+    loaded = load_checkpoint(path, {"model": target, "optimizer": fresh, "epoch": None})
+    assert torch.equal(target.weight, source.weight)
+    assert fresh.state_dict()["state"][0]["step"] == 1
+    assert (loaded.values, loaded.step, loaded.world_size) == ({"epoch": 4}, 9, 1)
+
+
+def test_without_a_state_the_whole_tree_is_returned(tmp_path: Path) -> None:
+    save_checkpoint({"model": model(1.0), "epoch": 4}, tmp_path / "a")
+    values = load_checkpoint(tmp_path / "a").values
+    assert values["epoch"] == 4
+    assert torch.equal(values["model"]["bias"], torch.ones(2))
+
+
+def test_a_callable_and_a_single_object_are_states(tmp_path: Path) -> None:
+    save_checkpoint(lambda: {"x": 1}, tmp_path / "a")
+    save_checkpoint(model(2.0), tmp_path / "b")
+    assert load_checkpoint(tmp_path / "a").values == {"x": 1}
+    target = model(0.0)
+    load_checkpoint(tmp_path / "b", target)
+    assert torch.equal(target.bias, torch.full((2,), 2.0))
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_all_ranks_leave_with_the_path_of_a_committed_checkpoint(
+    tmp_path: Path, world: int
+) -> None:
+    def program(rank: int) -> Any:
+        path = save_checkpoint({"model": model(3.0), "n": 5}, tmp_path / "step_1", step=1)
+        assert (path / "manifest.json").is_file()
+        return [str(path), load_checkpoint(path).values["n"], str(latest_checkpoint(tmp_path))]
+
+    outcomes = run_ranks(world, program)
+    expected = str(tmp_path / "step_1")
+    assert [outcome.value for outcome in outcomes] == [[expected, 5, expected]] * world
+    assert (tmp_path / "latest").read_text() == "step_1\n"
+
+
+def test_an_existing_checkpoint_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a")
+    with pytest.raises(RankFailedError, match="overwrite=True"):
+        save_checkpoint({"n": 2}, tmp_path / "a")
+    assert load_checkpoint(tmp_path / "a").values == {"n": 1}
+    save_checkpoint({"n": 3}, tmp_path / "a", overwrite=True)
+    assert load_checkpoint(tmp_path / "a").values == {"n": 3}
+
+
+def test_retention_keeps_the_newest_and_touches_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for step in range(5):
+        save_checkpoint({"n": step}, tmp_path / f"step_{step}", keep_last=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "latest",
+        "notes",
+        "step_3",
+        "step_4",
+    ]
+
+
+def test_retention_never_deletes_what_was_just_saved_over_an_older_name(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        save_checkpoint({"n": name}, tmp_path / name)
+    save_checkpoint({"n": "again"}, tmp_path / "a", overwrite=True, keep_last=1)
+    assert load_checkpoint(latest_checkpoint(tmp_path) or "").values == {"n": "again"}
+    assert not (tmp_path / "b").exists()
+
+
+def test_latest_skips_torn_and_unfinished_folders(tmp_path: Path) -> None:
+    assert latest_checkpoint(tmp_path / "nowhere") is None
+    save_checkpoint({"n": 1}, tmp_path / "a")
+    save_checkpoint({"n": 2}, tmp_path / "b")
+    with open(tmp_path / "b" / "state.pt", "ab") as file:
+        file.truncate(10)
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "state.pt").write_bytes(b"half")
+    assert latest_checkpoint(tmp_path) == tmp_path / "a"
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "gone"])
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path, harm: str) -> None:
+    save_checkpoint({"model": model(1.0)}, tmp_path / "a")
+    victim = tmp_path / "a" / "state.pt"
+    data = bytearray(victim.read_bytes())
+    if harm == "flip":
+        data[len(data) // 2] ^= 1
+        victim.write_bytes(data)
+    elif harm == "cut":
+        victim.write_bytes(data[:-1])
+    else:
+        victim.unlink()
+    with pytest.raises(RankFailedError, match=r"state\.pt"):
+        load_checkpoint(tmp_path / "a")
+
+
+def test_a_damaged_marker_is_refused(tmp_path: Path) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a", step=10)
+    marker = tmp_path / "a" / "manifest.json"
+    marker.write_text(marker.read_text().replace('"step": 10', '"step": 11'))
+    with pytest.raises(RankFailedError, match="damaged"):
+        load_checkpoint(tmp_path / "a")
+
+
+def test_a_part_that_was_not_saved_is_named(tmp_path: Path) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a")
+    with pytest.raises(RankFailedError, match="no part named ema"):
+        load_checkpoint(tmp_path / "a", {"ema": None})
+
+
+def test_another_world_size_is_refused_where_the_caller_says_so(tmp_path: Path) -> None:
+    run_ranks(2, lambda rank: str(save_checkpoint({"n": 1}, tmp_path / "a")))
+    assert load_checkpoint(tmp_path / "a").world_size == 2
+    with pytest.raises(RankFailedError, match="saved by 2 ranks and this job has 1"):
+        load_checkpoint(tmp_path / "a", same_world_size=True)
+
+
+@pytest.mark.parametrize("name", [".hidden", "latest"])
+def test_names_of_the_runtime_itself_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RankFailedError, match="cannot name a checkpoint"):
+        save_checkpoint({"n": 1}, tmp_path / name)
+
+
+def test_rank_zero_runs_it_once_and_all_get_the_result(tmp_path: Path) -> None:
+    def once() -> dict[str, int]:
+        with open(tmp_path / "calls", "a") as file:
+            file.write("x")
+        return {"answer": 42}
+
+    outcomes = run_ranks(3, lambda rank: run_on_rank_zero(once))
+    assert [outcome.value for outcome in outcomes] == [{"answer": 42}] * 3
+    assert (tmp_path / "calls").read_text() == "x"
+
+
+def test_an_error_on_rank_zero_is_raised_on_all() -> None:
+    def fail() -> None:
+        raise KeyError("no such run")
+
+    outcomes = run_ranks(2, lambda rank: run_on_rank_zero(fail))
+    assert [(o.error, o.ranks) for o in outcomes] == [("RankFailedError", (0,))] * 2
+    assert [outcome.cause for outcome in outcomes] == ["KeyError", ""]
+    assert all("no such run" in outcome.message for outcome in outcomes)
+
+
+def test_a_result_that_is_not_plain_is_refused_on_all_ranks() -> None:
+    outcomes = run_ranks(2, lambda rank: run_on_rank_zero(object))
+    assert all("crosses ranks as JSON" in outcome.message for outcome in outcomes)
+
+
+def test_agreement_lists_who_brought_what() -> None:
+    def program(rank: int) -> Any:
+        assert agree([1, 2], "shape") == [1, 2]
+        return attempt(lambda: agree(rank // 2, "epoch"))
+
+    for outcome in run_ranks(3, program):
+        assert outcome.value["error"] == "RanksDisagreeError"
+        assert (outcome.value["name"], outcome.value["value"]) == ("epoch", {"0": [0, 1], "1": [2]})
+
+
+def test_a_call_of_another_kind_is_a_disagreement(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        return save_checkpoint({}, tmp_path / "a") if rank else agree(1, "x")
+
+    outcomes = run_ranks(2, program)
+    assert {(o.error, o.name) for o in outcomes} == {("RanksDisagreeError", "operation")}
+
+
+def test_after_a_skipped_call_the_counts_differ_once_and_then_all_is_well(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        first = None
+        if rank == 0:
+            first = attempt(lambda: save_checkpoint({}, tmp_path / "one", timeout=0.2))
+        else:
+            time.sleep(0.8)
+        second = attempt(lambda: save_checkpoint({}, tmp_path / "two"))
+        third = attempt(lambda: save_checkpoint({}, tmp_path / "three"))
+        return [first, second["name"], second["value"], third["status"]]
+
+    zero, one = run_ranks(2, program)
+    assert (zero.value[0]["error"], zero.value[0]["ranks"]) == ("MissingRanksError", [1])
+    assert zero.value[1:] == one.value[1:] == ["call", {"1": [1], "2": [0]}, "returned"]
+
+
+def test_two_different_saves_that_meet_are_told_apart_at_once(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        return attempt(lambda: save_checkpoint({}, tmp_path / str(rank)))
+
+    for outcome in run_ranks(2, program):
+        assert (outcome.value["error"], outcome.value["name"]) == ("RanksDisagreeError", "path")
+
+
+def test_a_rank_that_comes_too_late_is_told_so_at_once(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        time.sleep(1.5 * rank)
+        return attempt(lambda: save_checkpoint({}, tmp_path / "one", timeout=0.5))
+
+    for outcome in run_ranks(2, program):
+        assert (outcome.value["error"], outcome.value["ranks"]) == ("MissingRanksError", [1])
+
+
+def test_a_subgroup_saves_by_itself_and_outsiders_are_refused(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        group = dist.new_group([1, 2])
+        return attempt(lambda: save_checkpoint({"n": rank}, tmp_path / "a", group=group))
+
+    outcomes = run_ranks(3, program)
+    assert [outcome.value["status"] for outcome in outcomes] == ["raised", "returned", "returned"]
+    assert "not a member" in outcomes[0].value["message"]
+    assert load_checkpoint(tmp_path / "a").values == {"n": 1}
+
+
+def test_errors_have_one_base_and_name_global_ranks() -> None:
+    for kind in (MissingRanksError, RankFailedError, RanksDisagreeError):
+        assert issubclass(kind, CheckpointError)
+    assert name_ranks([3]) == "rank 3"
+    assert name_ranks([5, 0, 1, 2, 9, 8]) == "ranks 0-2, 5, 8-9"
+
+
+def test_values_cross_without_numpy(tmp_path: Path) -> None:
+    code = (
+        "import sys, warnings; sys.modules['numpy'] = None; warnings.simplefilter('ignore')\n"
+        f"sys.path.insert(0, {str(Path(save_checkpoint.__code__.co_filename).parents[1])!r})\n"
+        "import torch, ckptlint_runtime as c\n"
+        f"p = c.save_checkpoint({{'t': torch.ones(2)}}, {str(tmp_path / 'a')!r})\n"
+        "print(c.load_checkpoint(p).values['t'].tolist(), c.run_on_rank_zero(lambda: 1))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[1.0, 1.0] 1", done.stderr
