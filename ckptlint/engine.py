@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import sys
+import threading
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ckptlint import evidence
+from ckptlint.analysis.survey import Survey, survey
+from ckptlint.analysis.world import World
 from ckptlint.facts import FactSet
-from ckptlint.finding import Finding
-from ckptlint.source import Source
+from ckptlint.fault import Fault
+from ckptlint.finding import Confidence, Finding, Severity, Span
+from ckptlint.knowledge import Knowledge
+from ckptlint.project import Module, Project
+from ckptlint.source import Source, SourceError
+from ckptlint_rules import RULES
+
+_STACK = 256 * 1024 * 1024
+_RECURSION = 20_000
 
 
 @dataclass(frozen=True)
@@ -30,4 +42,101 @@ class Request:
 
 def analyse(request: Request) -> tuple[Finding, ...]:
     """Return the findings of the asked files in order, CKP900 among them, nothing suppressed."""
-    return ()
+    findings = in_deep_stack(lambda: list(_Analysis(request).findings()))
+    return tuple(sorted(findings, key=lambda finding: finding.sort_key))
+
+
+class _Analysis:
+    """One run of the analysis over one set of sources."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.knowledge = Knowledge(
+            request.facts, evidence.pinned(request.root, request.facts)
+        )
+        self.project = Project(request.sources, request.root)
+
+    def findings(self) -> Iterable[Finding]:
+        modules, broken = self._modules()
+        yield from broken
+        world = World(self.project, self.knowledge, modules)
+        result = survey(world)
+        yield from self._complaints(result)
+        yield from self._faults(result)
+
+    def _modules(self) -> tuple[list[Module], list[Finding]]:
+        modules: list[Module] = []
+        broken: list[Finding] = []
+        for source in self.request.sources:
+            try:
+                modules.append(self.project.module(source))
+            except SourceError as error:
+                if source.display in self.request.asked:
+                    broken.append(not_analysed(source.display, error.reason, error.line))
+        return modules, broken
+
+    def _complaints(self, result: Survey) -> Iterable[Finding]:
+        for complaint in result.complaints:
+            source = complaint.site.module.source
+            if source.display in self.request.asked:
+                line = getattr(complaint.site.node, "lineno", 1)
+                yield not_analysed(
+                    source.display, f"{complaint.function} {complaint.reason}", line
+                )
+
+    def _faults(self, result: Survey) -> Iterable[Finding]:
+        backends = evidence.backends(
+            self.request.root, self.request.sources, self.knowledge
+        )
+        for located in result.located:
+            fault = Fault(located.divergence, located.function, backends)
+            if fault.place.module.source.display not in self.request.asked or fault.excused:
+                continue
+            for code, module in RULES.items():
+                if code in self.request.codes and module.check is not None:
+                    finding = module.check(fault)
+                    if finding is not None:
+                        yield finding
+
+
+def not_analysed(display: str, reason: str, line: int = 1) -> Finding:
+    """Make the CKP900 finding of a file or function that could not be analysed."""
+    rule = RULES["CKP900"].rule
+    return Finding(
+        rule.code,
+        rule.name,
+        Severity.ERROR,
+        Confidence.CERTAIN,
+        f"not analysed: {reason}",
+        "mend the file, or exclude it if it is not meant to be checked",
+        Span(display, line, 1, line, 1),
+        "<module>",
+    )
+
+
+def in_deep_stack(work):  # type: ignore[no-untyped-def]
+    """Run ``work`` where deeply nested code does not overflow the stack."""
+    outcome: list[object] = []
+    failure: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        thread = threading.Thread(target=target, name="analysis")
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+__all__ = ["Request", "analyse", "not_analysed", "replace"]

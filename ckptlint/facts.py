@@ -43,6 +43,7 @@ class Call:
     positional one). ``clears`` lists positions of arguments that hold the same value on every rank
     after the call. ``unless`` maps an argument name to a value under which the call is local.
     ``when`` maps an argument name to the values one of which it must have for the record to hold.
+    ``property`` marks an attribute that communicates when it is read.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Call:
     result: Literal["all", "root", "own", "none"] = "all"
     guards_writes: bool = False
     context: bool = False
+    property: bool = False
     unless: Mapping[str, Any] = field(default_factory=dict)
     when: Mapping[str, Any] = field(default_factory=dict)
     versions: str = ""

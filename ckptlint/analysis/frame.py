@@ -1,0 +1,77 @@
+"""The state of one function while it is executed on one rank class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ckptlint.analysis.sequences import Item, Test, Trace
+from ckptlint.analysis.values import Closure, Value
+from ckptlint.project import Function, Module
+
+NEXT, EXIT, RAISE = "next", "exit", "raise"
+
+
+@dataclass(eq=False)
+class Frame:
+    """Variables, known conditions, guards and the trace so far.
+
+    ``facts`` holds unknown conditions whose truth is fixed on the current path. Attributes of
+    local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
+    expression that never returns (``sys.exit()``).
+    """
+
+    module: Module
+    function: Function | None
+    closure: Closure | None = None
+    bound: Value | None = None
+    variables: dict[str, Value] = field(default_factory=dict)
+    facts: dict[int, bool] = field(default_factory=dict)
+    guards: list[Test] = field(default_factory=list)
+    trace: list[Item] = field(default_factory=list)
+    returns: list[tuple[dict[int, bool], Value]] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+    stopped: bool = False
+
+    @contextmanager
+    def capture(self) -> Iterator[list[Item]]:
+        """Collect the items of a block apart from the rest."""
+        outer, self.trace = self.trace, []
+        try:
+            yield self.trace
+        finally:
+            self.trace = outer
+
+    @contextmanager
+    def guarded(self, test: Test) -> Iterator[None]:
+        """Execute a block that a rank-dependent test let this rank into."""
+        self.guards.append(test)
+        self.scopes |= test.rank.scopes
+        try:
+            yield
+        finally:
+            self.guards.pop()
+
+    def scope(self) -> Closure:
+        """What a nested function sees."""
+        return Closure(self.variables, self.closure)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a block ended, and the value that it gave when it was an expression."""
+
+    status: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a function did on one rank class."""
+
+    trace: Trace
+    value: Value
+    status: str
+    scopes: frozenset[str]
+    attributes: dict[str, Value]

@@ -1,0 +1,275 @@
+"""What a function does, as seen from one rank: a tree of collectives.
+
+The items of a sequence happen in order. A :class:`Branch` is a choice on a condition that is the
+same on every rank; a rank predicate never makes one, since it was folded. An :class:`Exit` ends
+the loop turn, the loop or the function that it is in.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from ckptlint.analysis.values import Rank, Site
+from ckptlint.facts import Call, Hook
+from ckptlint.project import Function
+
+
+@dataclass(frozen=True)
+class Test:
+    """A rank-dependent decision that let a rank in (or kept it out).
+
+    ``kind``: ``test`` (if, while, ternary, short circuit), ``decorator``, ``context``,
+    ``wrapper`` or ``hook``. ``taken`` is the truth of the test on this rank.
+    """
+
+    site: Site
+    kind: str
+    taken: bool
+    rank: Rank
+    hook: Hook | None = None
+
+
+Guards: TypeAlias = tuple[Test, ...]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call of a collective."""
+
+    site: Site
+    call: Call
+    group: Literal["world", "sub"]
+    certain: bool
+    guards: Guards = ()
+
+    @property
+    def shape(self) -> object:
+        """What must be equal for two ranks to meet in this call."""
+        name = "barrier" if self.call.effect == "barrier" else self.call.name
+        return (name, self.group)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """``return``, ``break`` or ``continue``."""
+
+    kind: Literal["return", "break", "continue"]
+    site: Site
+    guards: Guards = ()
+
+    @property
+    def shape(self) -> object:
+        """Exits are equal when they leave the same thing."""
+        return self.kind
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One sequence or another, by the unknown ``key``."""
+
+    key: int
+    yes: Trace
+    no: Trace
+
+    @cached_property
+    def shape(self) -> object:
+        """Equal conditions with equal arms."""
+        return ("branch", self.key, self.yes.shape, self.no.shape)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A body that is repeated the same number of times on every rank.
+
+    ``endless`` marks ``while`` loops: a turn without a collective may be repeated by one rank
+    alone.
+    """
+
+    site: Site
+    body: Trace
+    endless: bool
+    guards: Guards = ()
+
+    @cached_property
+    def shape(self) -> object:
+        """Loops are equal when their bodies are."""
+        return ("loop", self.body.shape)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The body of a called function: a ``return`` inside ends here."""
+
+    site: Site
+    function: Function
+    body: Trace
+    guards: Guards = ()
+
+    @cached_property
+    def shape(self) -> object:
+        """The body's, when nothing in it returns early: a helper is as good as its body."""
+        return self.body.shape if not self.body.returns else ("scope", self.body.shape)
+
+
+@dataclass(frozen=True)
+class Yield:
+    """Where a generator hands over: the body of the ``with`` goes here."""
+
+    shape: object = "yield"
+
+
+Item: TypeAlias = Operation | Exit | Branch | Loop | Scope | Yield
+
+
+class Trace:
+    """An immutable sequence of items with its comparable shape computed once."""
+
+    __slots__ = ("__dict__", "items")
+
+    def __init__(self, items: Sequence[Item] = ()) -> None:
+        self.items = tuple(items)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Trace) and self.items == other.items
+
+    def __hash__(self) -> int:
+        return hash(self.shape)
+
+    @cached_property
+    def shape(self) -> object:
+        """A hashable that is equal for two sequences in which ranks meet everywhere."""
+        parts: list[object] = []
+        for item in self.items:
+            shape = item.shape
+            if isinstance(item, Scope) and not item.body.returns:
+                assert isinstance(shape, _Shape)
+                parts.extend(shape.parts)
+            else:
+                parts.append(shape)
+        return _Shape(tuple(parts))
+
+    @cached_property
+    def returns(self) -> bool:
+        """Whether a ``return`` (not one of a called function) is anywhere inside."""
+        return any(
+            (isinstance(item, Exit) and item.kind == "return")
+            or (isinstance(item, Branch) and (item.yes.returns or item.no.returns))
+            or (isinstance(item, Loop) and item.body.returns)
+            for item in self.items
+        )
+
+    @cached_property
+    def exits(self) -> bool:
+        """Whether any exit is inside that matters to what follows."""
+        return any(
+            isinstance(item, Exit)
+            or (isinstance(item, Branch) and (item.yes.exits or item.no.exits))
+            or (isinstance(item, Loop) and item.body.returns)
+            for item in self.items
+        )
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether a collective is anywhere inside."""
+        return any(
+            isinstance(item, Operation)
+            or (isinstance(item, Branch) and (item.yes.acts or item.no.acts))
+            or (isinstance(item, Loop | Scope) and item.body.acts)
+            for item in self.items
+        )
+
+    @cached_property
+    def functions(self) -> frozenset[ast.AST]:
+        """The definitions of the functions whose bodies were spliced in, at any depth."""
+        found: set[ast.AST] = set()
+        for item in self.items:
+            if isinstance(item, Scope):
+                found.add(item.function.node)
+                found |= item.body.functions
+            elif isinstance(item, Loop):
+                found |= item.body.functions
+            elif isinstance(item, Branch):
+                found |= item.yes.functions | item.no.functions
+        return frozenset(found)
+
+
+class _Shape:
+    """A tuple that knows its hash: shapes nest deeply and are compared often."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Shape) and self._hash == other._hash and self.parts == other.parts
+        )
+
+
+EMPTY = Trace()
+
+
+def before_exits(items: Trace, extra: Trace) -> Trace:
+    """Insert ``extra`` before every exit and at the end: what a ``finally`` does."""
+    if not extra:
+        return items
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Exit):
+            result.extend(extra)
+        elif isinstance(item, Branch) and (item.yes.exits or item.no.exits):
+            yes = _insert(item.yes, extra)
+            item = Branch(item.key, yes, _insert(item.no, extra))
+        result.append(item)
+    if not (result and isinstance(result[-1], Exit)):
+        result.extend(extra)
+    return Trace(result)
+
+
+def _insert(items: Trace, extra: Trace) -> Trace:
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Exit):
+            result.extend(extra)
+        elif isinstance(item, Branch) and (item.yes.exits or item.no.exits):
+            item = Branch(item.key, _insert(item.yes, extra), _insert(item.no, extra))
+        result.append(item)
+    return Trace(result)
+
+
+def replace_yield(items: Trace, body: Trace) -> Trace:
+    """Put the body of a ``with`` where its context manager yields."""
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Yield):
+            result.extend(body)
+        elif isinstance(item, Branch):
+            result.append(
+                Branch(item.key, replace_yield(item.yes, body), replace_yield(item.no, body))
+            )
+        elif isinstance(item, Loop):
+            result.append(
+                Loop(item.site, replace_yield(item.body, body), item.endless, item.guards)
+            )
+        elif isinstance(item, Scope):
+            result.append(
+                Scope(item.site, item.function, replace_yield(item.body, body), item.guards)
+            )
+        else:
+            result.append(item)
+    return Trace(result)

@@ -1,0 +1,17 @@
+"""The names that rules may use."""
+
+from ckptlint.analysis.compare import Divergence, Reached
+from ckptlint.fault import Fault
+from ckptlint.finding import Applicability, Confidence, Finding, Severity
+from ckptlint.rule import Rule
+
+__all__ = [
+    "Applicability",
+    "Confidence",
+    "Divergence",
+    "Fault",
+    "Finding",
+    "Reached",
+    "Rule",
+    "Severity",
+]

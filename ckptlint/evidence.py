@@ -1,0 +1,166 @@
+"""What a project shows of itself: the releases it pins and the backends it uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ckptlint.facts import FactSet, Framework, tomllib
+from ckptlint.knowledge import Knowledge
+from ckptlint.source import Source
+
+_REQUIREMENT = re.compile(
+    r"""^\s*["']?([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*((?:[=<>!~]=?=?\s*[0-9][^,;"'\#\s]*\s*,?\s*)+)"""
+)
+_QUOTED = re.compile(r"""["']([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*[=<>!~][^"']*)["']""")
+_LOCKED = re.compile(
+    r"""^name\s*=\s*["']([^"']+)["']\s*\n(?:.*\n)??version\s*=\s*["']([^"']+)["']""", re.M
+)
+_SETTINGS = ("*.yaml", "*.yml", "*.json")
+_SETTINGS_FOLDERS = ("", "config", "configs", "conf", "accelerate_configs", "deepspeed")
+_MAX_SETTINGS = 200
+_MAX_BYTES = 512 * 1024
+
+
+def pinned(root: Path, facts: FactSet) -> dict[str, str]:
+    """Return the release of each framework that the project's requirement files allow.
+
+    The newest release that all specifiers admit is taken; a framework that is not mentioned, or
+    for which nothing known is admitted, is left out. Reads lock files first, since they are exact.
+    """
+    wanted: dict[str, list[str]] = {}
+    for name, specifier in _specifiers(root):
+        wanted.setdefault(_normal(name), []).append(specifier)
+    versions: dict[str, str] = {}
+    for framework in facts.frameworks:
+        release = _release(framework, wanted)
+        if release is not None:
+            versions[framework.name] = release
+    return versions
+
+
+def _release(framework: Framework, wanted: Mapping[str, list[str]]) -> str | None:
+    specifiers = [s for name in framework.distributions for s in wanted.get(_normal(name), ())]
+    if not specifiers:
+        return None
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    for text in specifiers:  # an exact pin is the release itself
+        match = re.fullmatch(r"\s*===?\s*([0-9][0-9A-Za-z.]*)\s*,?\s*", text)
+        if match and "*" not in text:
+            return match.group(1)
+    try:
+        allowed = SpecifierSet(",".join(text.strip(" ,") for text in specifiers))
+    except InvalidSpecifier:
+        return None
+    admitted = [
+        release for release in framework.releases if allowed.contains(release, prereleases=True)
+    ]
+    return admitted[-1] if admitted else None
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _specifiers(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield distribution names and version specifiers from every file that may hold them."""
+    for name in ("poetry.lock", "uv.lock", "pdm.lock"):
+        text = _read(root / name)
+        if text:
+            yield from ((n, f"=={v}") for n, v in _LOCKED.findall(text))
+    for path in [*sorted(root.glob("*requirements*.txt")), *sorted(root.glob("requirements/*.txt"))]:
+        for line in _read(path).splitlines():
+            yield from _requirement(line)
+    for name in ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml"):
+        for line in _read(root / name).splitlines():
+            yield from _requirement(line.strip().removeprefix("-"))
+    for name in ("setup.py", "setup.cfg"):
+        text = _read(root / name)
+        for quoted in _QUOTED.findall(text):
+            yield from _requirement(quoted)
+        if name == "setup.cfg":
+            for line in text.splitlines():
+                yield from _requirement(line)
+    yield from _pyproject(_read(root / "pyproject.toml"))
+
+
+def _requirement(text: str) -> Iterator[tuple[str, str]]:
+    match = _REQUIREMENT.match(text)
+    if match:
+        specifier = match.group(2).strip(" ,")
+        if re.match(r"=[^=]", specifier):
+            specifier = f"={specifier}"  # conda writes one sign
+        yield match.group(1), specifier
+
+
+def _pyproject(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    project = table.get("project", {})
+    lists = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
+    lists += [group for group in table.get("dependency-groups", {}).values()]
+    for requirements in lists:
+        for requirement in requirements:
+            if isinstance(requirement, str):
+                yield from _requirement(requirement)
+    poetry = table.get("tool", {}).get("poetry", {})
+    for name, wanted in poetry.get("dependencies", {}).items():
+        version = wanted.get("version", "") if isinstance(wanted, dict) else wanted
+        if isinstance(version, str) and version not in ("", "*"):
+            yield name, _from_poetry(version)
+
+
+def _from_poetry(version: str) -> str:
+    """Turn ``^1.2`` and a bare ``1.2`` into specifiers."""
+    if version[:1] == "^":
+        head = version[1:].split(".")
+        if head[0] == "0" and len(head) > 1:
+            return f">={version[1:]},<0.{int(head[1]) + 1}" if head[1].isdigit() else ">=0"
+        return f">={version[1:]},<{int(head[0]) + 1}" if head[0].isdigit() else ">=0"
+    return f"=={version}" if version[:1].isdigit() else version
+
+
+def _read(path: Path) -> str:
+    try:
+        if not path.is_file() or path.stat().st_size > 8 * _MAX_BYTES:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def backends(root: Path, sources: Iterable[Source], knowledge: Knowledge) -> frozenset[str]:
+    """Return the backends that the project's code or settings files show."""
+    marks: dict[bytes, set[str]] = {}
+    for evidence in knowledge.evidence:
+        for name in evidence.names:
+            marks.setdefault(name.rpartition(".")[2].encode(), set()).add(evidence.backend)
+        for text in evidence.text:
+            marks.setdefault(text.encode(), set()).add(evidence.backend)
+    found: set[str] = set()
+    if not marks:
+        return frozenset()
+    pattern = re.compile(b"|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+    contents = (source.data for source in sources)
+    for data in (*contents, *_settings(root)):
+        for mark in set(pattern.findall(data)):
+            found |= marks[mark]
+    return frozenset(found)
+
+
+def _settings(root: Path) -> Iterator[bytes]:
+    count = 0
+    for folder in _SETTINGS_FOLDERS:
+        for glob in _SETTINGS:
+            for path in sorted((root / folder).glob(glob)):
+                count += 1
+                try:
+                    if count <= _MAX_SETTINGS and path.stat().st_size <= _MAX_BYTES:
+                        yield path.read_bytes()
+                except OSError:
+                    continue

@@ -1,0 +1,264 @@
+"""A divergence in the words of a finding: which ranks do what, where, and what follows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ckptlint.analysis.compare import Divergence, Reached
+from ckptlint.analysis.ranks import FIRST, GROUP_LEADER, LAST, NODE_LEADER, RankClass
+from ckptlint.analysis.values import Site
+from ckptlint.facts import Call
+from ckptlint.finding import Confidence, Finding, Related, Severity, Span
+from ckptlint.rule import Rule
+
+BACKENDS = {
+    "ddp": "DDP",
+    "deepspeed": "DeepSpeed",
+    "fsdp": "FSDP",
+    "fsdp2": "FSDP2",
+    "megatron": "Megatron-LM",
+    "tp": "tensor parallelism",
+    "xla": "XLA",
+    "zero": "DeepSpeed ZeRO",
+    "zero3": "DeepSpeed ZeRO-3",
+}
+_PRIORITY = ("save", "gather", "load", "forward", "setup", "collective", "barrier")
+_OTHERWISE = {
+    "partial": "leaves the checkpoint incomplete",
+    "error": "raises an error",
+    "late": "hangs in a later call",
+    "hang": "hangs",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One divergence of one function, with what the project shows of its backends."""
+
+    divergence: Divergence
+    function: str
+    backends: frozenset[str]
+
+    @cached_property
+    def main(self) -> Reached:
+        """The operation that the finding is about: a save before a gather before a barrier."""
+        return min(
+            self.divergence.operations, key=lambda r: _PRIORITY.index(r.operation.call.effect)
+        )
+
+    @property
+    def call(self) -> Call:
+        """What the facts say of the operation."""
+        return self.main.operation.call
+
+    @property
+    def place(self) -> Site:
+        """Where the finding is shown."""
+        return self.divergence.place(self.main)
+
+    @property
+    def indirect(self) -> bool:
+        """Whether the operation is reached through calls of the project's own functions."""
+        return self.place != self.main.operation.site
+
+    @property
+    def operation(self) -> str:
+        """The operation as the source spells it."""
+        return spelled(self.main.operation.site)
+
+    # -- sentences -----------------------------------------------------------------------------
+
+    @property
+    def reaches(self) -> str:
+        """Say which ranks reach the operation: ``only rank 0 reaches``."""
+        present, absent = self.divergence.present, self.divergence.absent
+        if FIRST in present and FIRST not in absent:
+            return f"only {_who(present)} reaches"
+        return f"{_who(absent)} never reaches" if FIRST in absent else f"only {_who(present)} reach"
+
+    @property
+    def waits(self) -> str:
+        """Name the ranks that the others wait for."""
+        return _who(self.divergence.absent)
+
+    @property
+    def consequence(self) -> str:
+        """Say what happens then, and under which backends."""
+        call = self.call
+        if not call.backends:
+            return {
+                "hang": "the job hangs",
+                "late": "the job hangs in a later collective",
+                "partial": "the checkpoint is left incomplete",
+                "error": "the call raises an error",
+                "ok": "nothing is lost",
+            }[call.alone]
+        known = [BACKENDS.get(name, name) for name in call.backends]
+        told = f"this hangs under {_listed(known)}"
+        if call.alone in ("partial", "late"):
+            told = f"under {_listed(known)} this {_OTHERWISE[call.alone]}"
+        rest = _OTHERWISE.get(call.otherwise)
+        if rest is not None:
+            told += f", and elsewhere {rest}"
+            if call.note:
+                told += f" ({call.note})"
+        return told
+
+    @property
+    def chain(self) -> str:
+        """Say through which calls the operation is reached, or nothing."""
+        names = [scope.function.qualname for scope in self._inner_scopes]
+        hook = self.divergence.test.hook
+        if hook is not None and hook.chain:
+            return f" ({' → '.join(hook.chain)})"
+        return f" through {' → '.join(f'{name}()' for name in names)}" if names else ""
+
+    @property
+    def _inner_scopes(self) -> Sequence[object]:
+        return self.main.chain[self.divergence.inner_depth :]
+
+    # -- judgement -----------------------------------------------------------------------------
+
+    @property
+    def severity(self) -> Severity:
+        """Error when it bites under a backend in evidence."""
+        call = self.call
+        bites = call.alone in ("hang", "late", "partial", "error")
+        if bites and (not call.backends or self.backends.intersection(call.backends)):
+            return Severity.ERROR
+        return Severity.WARNING
+
+    @property
+    def confidence(self) -> Confidence:
+        """Certain when predicate and operation are both resolved."""
+        rank = self.divergence.test.rank
+        operation = self.main.operation
+        if self.divergence.exempt or not rank.exact:
+            return Confidence.POSSIBLE
+        if operation.group == "sub" and not rank.scopes & {"group", "member"}:
+            return Confidence.POSSIBLE
+        if not rank.certain and not operation.certain:
+            return Confidence.POSSIBLE
+        certain = rank.certain and operation.certain
+        return Confidence.CERTAIN if certain else Confidence.LIKELY
+
+    @property
+    def excused(self) -> bool:
+        """Whether the ranks that take part are all that the operation needs."""
+        operation = self.main.operation
+        rank = self.divergence.test.rank
+        return operation.group == "sub" and bool(rank.scopes & {"group", "member"})
+
+    # -- places --------------------------------------------------------------------------------
+
+    def span(self, site: Site) -> Span:
+        """Give a place as users count; a function stands for its ``def`` line."""
+        source = site.module.source
+        node = site.node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            offset = len("def ") if isinstance(node, ast.FunctionDef) else len("async def ")
+            start = source.column(node.lineno, node.col_offset)
+            return Span(
+                source.display, node.lineno, start, node.lineno, start + offset + len(node.name)
+            )
+        return source.span(node)
+
+    @property
+    def cause(self) -> Related:
+        """The rank test, decorator or early exit that keeps ranks away."""
+        divergence = self.divergence
+        test = divergence.test
+        if divergence.exit is not None:
+            text = f"{_who(divergence.absent)} leaves here ({divergence.exit.kind})"
+            return Related(self.span(divergence.exit.site), text)
+        if test.kind == "hook" and test.hook is not None:
+            return Related(self.span(test.site), test.hook.reason or "runs on rank 0 only")
+        if test.kind in ("decorator", "wrapper"):
+            return Related(self.span(test.site), f"runs on {_who(divergence.present)} only")
+        truth = "true" if test.taken else "false"
+        return Related(
+            self.span(test.site), f"{truth} on {_who(divergence.present)} only"
+        )
+
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """Every place that explains the finding, the cause first."""
+        places = [self.cause]
+        divergence = self.divergence
+        if divergence.exit is not None:
+            truth = "true" if divergence.test.taken else "false"
+            places.append(
+                Related(
+                    self.span(divergence.test.site), f"{truth} on {_who(divergence.absent)}"
+                )
+            )
+        for other in divergence.others[:3]:
+            text = f"{_who(divergence.absent)} reaches {spelled(other.operation.site)} instead"
+            places.append(Related(self.span(divergence.place(other)), text))
+        for scope in self.main.chain[divergence.inner_depth + 1 :]:
+            places.append(Related(self.span(scope.site), f"calls {scope.function.qualname}()"))
+        if self.indirect:
+            places.append(
+                Related(self.span(self.main.operation.site), f"{self.operation} is called here")
+            )
+        for reached in divergence.operations:
+            if reached is not self.main and divergence.place(reached) != self.place:
+                text = f"{spelled(reached.operation.site)} stands under the same test"
+                places.append(Related(self.span(divergence.place(reached)), text))
+        return tuple(dict.fromkeys(places))
+
+    def finding(self, rule: Rule, message: str, help_: str) -> Finding:
+        """Make the finding of a rule."""
+        confidence = min(self.confidence, rule.confidence, key=lambda c: c.level)
+        severity = self.severity if rule.severity is Severity.ERROR else rule.severity
+        return Finding(
+            rule.code,
+            rule.name,
+            severity,
+            confidence,
+            message,
+            help_,
+            self.span(self.place),
+            self.function,
+            tuple(r for r in self.related if r.span != self.span(self.place)),
+        )
+
+    def seen_from(self, reached: Reached) -> Fault:
+        """Return the same fault told about another of its operations."""
+        return Fault(
+            replace(self.divergence, operations=(reached,)), self.function, self.backends
+        )
+
+
+def spelled(site: Site) -> str:
+    """Return the name of what is called at a place, as the source spells it."""
+    node = site.node
+    if isinstance(node, ast.Call):
+        node = node.func
+    try:
+        text = ast.unparse(node)
+    except (ValueError, RecursionError):
+        return "the call"
+    return text if len(text) <= 60 and "\n" not in text else f"…{text[-50:]}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _who(classes: Sequence[RankClass]) -> str:
+    known = set(classes)
+    if known == {FIRST}:
+        return "rank 0"
+    if known == {FIRST, NODE_LEADER}:
+        return "the first rank of each node"
+    if known == {FIRST, GROUP_LEADER}:
+        return "the first rank of each group"
+    if known == {LAST}:
+        return "the last rank"
+    if FIRST not in known:
+        return "every other rank"
+    return " and ".join(ranks.who for ranks in classes)

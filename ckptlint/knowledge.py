@@ -1,0 +1,201 @@
+"""Looking facts up: canonical names, inheritance, and the version that a project uses.
+
+:class:`Knowledge` is a :class:`~ckptlint.facts.FactSet` indexed for one project: records that do
+not hold for the project's versions are gone, and every spelling of a name leads to one record.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from ckptlint.facts import (
+    Alias,
+    Call,
+    Class,
+    Evidence,
+    Exit,
+    FactSet,
+    Framework,
+    Guard,
+    Hook,
+    Predicate,
+    Pure,
+    Returns,
+)
+
+
+class Knowledge:
+    """The facts as one project needs them.
+
+    ``versions`` maps a framework's name to the release that the project uses; a framework that is
+    not in it is taken at its newest release.
+    """
+
+    def __init__(self, facts: FactSet, versions: Mapping[str, str] | None = None) -> None:
+        self.facts = facts
+        self.versions = dict(versions or {})
+        self.frameworks: dict[str, Framework] = {f.name: f for f in facts.frameworks}
+        self._aliases: dict[str, str] = {
+            other: alias.name for alias in facts.of(Alias) for other in alias.also
+        }
+        self._canonical: dict[str, str] = {}
+        self.calls: dict[str, list[Call]] = defaultdict(list)
+        self.predicates: dict[str, Predicate] = {}
+        self.conventions: dict[str, Predicate] = {}
+        self.environment: dict[str, Predicate] = {}
+        self.guards: dict[str, Guard] = {}
+        self.hooks: dict[tuple[str, str], Hook] = {}
+        self.classes: dict[str, Class] = {}
+        self.returns: dict[str, Returns] = {}
+        self.usual_names: dict[str, list[Class]] = defaultdict(list)
+        for record in facts.records:
+            if self._holds(record):
+                self._index(record)
+        self.pure = {self.canonical(record.name) for record in facts.of(Pure)}
+        self.exits = {self.canonical(record.name) for record in facts.of(Exit)}
+        self.evidence: tuple[Evidence, ...] = tuple(facts.of(Evidence))
+        self._mro: dict[str, tuple[str, ...]] = {}
+
+    def _holds(self, record: object) -> bool:
+        versions = getattr(record, "versions", "")
+        if not versions:
+            return True
+        framework = self.frameworks.get(getattr(record, "framework", ""))
+        release = self.versions.get(framework.name) if framework else None
+        if release is None and framework and framework.releases:
+            release = framework.releases[-1]
+        if release is None:
+            return True
+        from packaging.specifiers import SpecifierSet
+
+        return SpecifierSet(versions).contains(release, prereleases=True)
+
+    def _index(self, record: object) -> None:
+        if isinstance(record, Call):
+            self.calls[self.canonical(record.name)].append(record)
+        elif isinstance(record, Predicate):
+            table = {"env": self.environment, "name": self.conventions}.get(record.kind)
+            if table is None:
+                self.predicates[self.canonical(record.name)] = record
+            else:
+                table[record.name] = record
+        elif isinstance(record, Guard):
+            self.guards[self.canonical(record.name)] = record
+        elif isinstance(record, Hook):
+            self.hooks[(self.canonical(record.owner), record.name)] = record
+        elif isinstance(record, Class):
+            self.classes[self.canonical(record.name)] = record
+            for name in record.usual_names:
+                self.usual_names[name].append(record)
+        elif isinstance(record, Returns):
+            self.returns[self.canonical(record.name)] = record
+
+    def canonical(self, name: str) -> str:
+        """Turn any spelling of a dotted name into the one that the records use."""
+        known = self._canonical.get(name)
+        if known is None:
+            known = self._canonical[name] = self._rewrite(name)
+        return known
+
+    def _rewrite(self, name: str) -> str:
+        for _ in range(8):  # an alias may lead to another; a circle of them ends here
+            head = name
+            while head and head not in self._aliases:
+                head = head.rpartition(".")[0]
+            if not head or self._aliases[head] == head:
+                return name
+            name = self._aliases[head] + name[len(head) :]
+        return name
+
+    def mro(self, name: str) -> tuple[str, ...]:
+        """Return a class and its bases, nearest first, by canonical name."""
+        name = self.canonical(name)
+        found = self._mro.get(name)
+        if found is None:
+            seen: dict[str, None] = {}
+            queue = [name]
+            while queue:
+                current = self.canonical(queue.pop(0))
+                if current not in seen:
+                    seen[current] = None
+                    known = self.classes.get(current)
+                    queue.extend(known.bases if known else ())
+            found = self._mro[name] = tuple(seen)
+        return found
+
+    def member(self, owner: str, name: str) -> str | None:
+        """Return the canonical name under which a class's method or attribute has a record."""
+        for base in self.mro(owner):
+            full = f"{base}.{name}"
+            if (
+                full in self.calls
+                or full in self.predicates
+                or full in self.guards
+                or full in self.returns
+            ):
+                return full
+        return None
+
+    def attribute(self, owner: str, name: str) -> str | None:
+        """Return the class of an attribute, or None when the facts do not say."""
+        for base in self.mro(owner):
+            known = self.classes.get(base)
+            if known and name in known.attributes:
+                return self.canonical(known.attributes[name])
+        return None
+
+    def hook(self, owners: Iterator[str] | tuple[str, ...], name: str) -> Hook | None:
+        """Find the hook that a method overrides, given its class's external bases."""
+        for owner in owners:
+            for base in self.mro(owner):
+                found = self.hooks.get((base, name))
+                if found:
+                    return found
+        return None
+
+    def usual(self, name: str, imports: frozenset[str]) -> Class | None:
+        """Return the class that a name conventionally holds, if a file's imports allow it.
+
+        ``imports`` are the top-level modules imported by the file.
+        """
+        for known in self.usual_names.get(name, ()):
+            framework = self.frameworks.get(known.framework)
+            if framework is None or imports.intersection(framework.imports):
+                return known
+        return None
+
+    @cached_property
+    def import_roots(self) -> frozenset[str]:
+        """Top-level modules that belong to any framework."""
+        return frozenset(name for f in self.frameworks.values() for name in f.imports)
+
+    @cached_property
+    def interesting(self) -> frozenset[str]:
+        """Identifiers that may name a collective, a rank predicate, a guard or a typed value."""
+        names: set[str] = set(self.conventions) | set(self.usual_names)
+        for table in (self.predicates, self.guards, self.returns, self.classes):
+            names.update(full.rpartition(".")[2] for full in table)
+        names.update(
+            full.rpartition(".")[2]
+            for full, records in self.calls.items()
+            if any(record.who in ("all", "group") for record in records)
+        )
+        names.update(name for _, name in self.hooks)
+        for known in self.classes.values():
+            names.update(known.attributes)
+        return frozenset(names - {"__init__", "__call__", "__enter__", "environ", "get"})
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """Identifiers that may name a collective."""
+        names: set[str] = set()
+        for full, records in self.calls.items():
+            if any(record.who in ("all", "group") for record in records):
+                owner, _, last = full.rpartition(".")
+                names.add(owner.rpartition(".")[2] if last.startswith("__") else last)
+        for full, guard in self.guards.items():
+            if guard.synchronises:
+                names.add(full.rpartition(".")[2])
+        return frozenset(names)

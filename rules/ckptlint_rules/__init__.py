@@ -1,0 +1,57 @@
+"""What ckptlint knows: one module for each rule, and the facts of each framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from ckptlint.api import Fault, Finding, Rule
+from ckptlint.facts import FactSet, load_file
+from ckptlint_rules import (
+    ckp101_collective_save_on_some_ranks,
+    ckp102_state_gather_on_some_ranks,
+    ckp103_barrier_on_some_ranks,
+    ckp104_collective_skipped_by_early_exit,
+    ckp105_collective_in_rank_zero_hook,
+    ckp108_collectives_out_of_order,
+    ckp900_file_not_analysed,
+)
+
+FACTS = Path(__file__).parent / "facts"
+
+
+@dataclass(frozen=True)
+class RuleModule:
+    """A rule with what it does; ``check`` is None for rules that the machine itself reports."""
+
+    rule: Rule
+    check: Callable[[Fault], Finding | None] | None
+
+
+def _module(module: ModuleType) -> RuleModule:
+    return RuleModule(module.RULE, getattr(module, "check", None))
+
+
+_MODULES = (
+    ckp101_collective_save_on_some_ranks,
+    ckp102_state_gather_on_some_ranks,
+    ckp103_barrier_on_some_ranks,
+    ckp104_collective_skipped_by_early_exit,
+    ckp105_collective_in_rank_zero_hook,
+    ckp108_collectives_out_of_order,
+    ckp900_file_not_analysed,
+)
+
+RULES: Mapping[str, RuleModule] = {
+    module.RULE.code: _module(module) for module in _MODULES
+}
+
+
+def facts() -> FactSet:
+    """Read the facts of every framework."""
+    found = FactSet()
+    for path in sorted(FACTS.glob("*.toml")):
+        found += load_file(path)
+    return found
