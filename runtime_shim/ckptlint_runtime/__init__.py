@@ -4,6 +4,7 @@ Call these on every rank. They check over the c10d store of the job that all ran
 the same thing, write durably, publish with one rename, and tell every rank the same outcome.
 """
 
+from ckptlint_runtime.background import PendingSave, async_save_checkpoint
 from ckptlint_runtime.coordination import agree, latest_checkpoint, run_on_rank_zero
 from ckptlint_runtime.errors import (
     CheckpointError,
@@ -22,10 +23,12 @@ __all__ = [
     "Failure",
     "Loaded",
     "MissingRanksError",
+    "PendingSave",
     "Progress",
     "RankFailedError",
     "RanksDisagreeError",
     "agree",
+    "async_save_checkpoint",
     "latest_checkpoint",
     "load_checkpoint",
     "run_on_rank_zero",

@@ -17,8 +17,9 @@ from ckptlint_runtime.full import read_full
 from ckptlint_runtime.layout import find
 from ckptlint_runtime.manifest import Manifest, damage, read_manifest
 from ckptlint_runtime.settings import resolve_timeouts
+from ckptlint_runtime.sharded import read_sharded
 from ckptlint_runtime.signals import report_sigterm
-from ckptlint_runtime.state import State, parts_of, restore
+from ckptlint_runtime.state import State, parts_of, restore, templates
 
 VERIFY = ("checksum", "size", "none")
 
@@ -119,7 +120,10 @@ def _load(
                 f"{folder} has no part named {', '.join(unknown)}; it holds "
                 f"{', '.join(manifest.names) or 'nothing'}"
             )
-    tree = read_full(folder, map_location=map_location, weights_only=weights_only)
+    if manifest.mode == "sharded":
+        tree = read_sharded(folder, templates(parts or {}))
+    else:
+        tree = read_full(folder, map_location=map_location, weights_only=weights_only)
     return tree if parts is None else restore(parts, tree, manifest.mode)
 
 

@@ -27,6 +27,11 @@ Conclude = Callable[[list[Json]], Json]
 _GRACE = 0.2
 _SHORTEST_GRACE = 0.3
 
+#: Once a rank has failed, the others are waited for this long, in seconds, at most: a rank that
+#: is stuck in a collective the failed one never joined will not come before that one has left.
+FAILURE_PATIENCE = 10.0
+
+#: Key of a call that holds what stopped a rank; its presence ends the waiting early.
 ALARM = "alarm"
 
 
@@ -47,6 +52,7 @@ class Round:
         self.context = context
         self.error: BaseException | None = None
         self._posted = False
+        self._own_failure: Json = None
 
     def run(self, report: dict[str, Json], conclude: Conclude) -> dict[str, Json]:
         """Post ``report``, return the verdict. ``error`` then holds what this rank raised in it."""
@@ -71,6 +77,9 @@ class Round:
         return found
 
     def _post(self, report: dict[str, Json]) -> None:
+        self._own_failure = report.get("failure")
+        if self._own_failure is not None:
+            self.store.post(ALARM, self._own_failure)
         self.store.post(self._report_key(self.channel.index), report)
         self.store.count(self._key("arrived"))
         self._posted = True
@@ -78,20 +87,19 @@ class Round:
     def _decide(self, conclude: Conclude) -> dict[str, Json]:
         members = range(self.channel.world_size)
         pause, deadline = Pause(len(members)), time.monotonic() + self.timeout
+        hurried = False
         while self.store.count(self._key("arrived"), 0) < len(members):
             settled = self.verdict()
             if settled is not None:
                 return settled
+            if not hurried and self.store.has(ALARM):
+                hurried, deadline = True, min(deadline, time.monotonic() + self._patience())
             if time.monotonic() > deadline:
-                return self._settle(self._missing())
+                return self._settle(self._failures() if hurried else self._missing())
             pause()
         reports = self.store.read([self._report_key(index) for index in members])
-        failures = [report["failure"] for report in reports if "failure" in report]
-        alarm = self.store.peek(ALARM)
-        if alarm is not None:
-            failures.append(alarm)
-        if failures:
-            return self._settle({"failures": failures, "context": self.context})
+        if self.store.has(ALARM):
+            return self._settle(self._failures())
         try:
             answer = conclude([report["ok"] for report in reports])
         except BaseException as error:
@@ -105,14 +113,30 @@ class Round:
     def _await_verdict(self) -> dict[str, Json]:
         grace = max(_SHORTEST_GRACE, self.timeout * _GRACE)
         pause = Pause(self.channel.world_size)
-        deadline = time.monotonic() + self.timeout + grace
+        failed = self._own_failure is not None
+        deadline = time.monotonic() + (self._patience() if failed else self.timeout) + grace
         while True:
             settled = self.verdict()
             if settled is not None:
                 return settled
             if time.monotonic() > deadline:
-                return self._settle(self._missing())
+                return self._settle(self._failures() if failed else self._missing())
             pause()
+
+    def _patience(self) -> float:
+        return min(self.timeout, FAILURE_PATIENCE)
+
+    def _failures(self) -> dict[str, Json]:
+        """What the ranks raised so far. One store operation per member, after a failure only."""
+        found: dict[int, Json] = {}
+        for index in range(self.channel.world_size):
+            report = self.store.peek(self._report_key(index))
+            if report is not None and "failure" in report:
+                found[report["failure"]["rank"]] = report["failure"]
+        alarm = self.store.peek(ALARM)
+        if alarm is not None:
+            found.setdefault(alarm["rank"], alarm)
+        return {"failures": [found[rank] for rank in sorted(found)], "context": self.context}
 
     def _missing(self) -> dict[str, Json]:
         """Who has not reported. One store operation per member, spent in this case only."""
@@ -138,8 +162,10 @@ class Round:
         failure = asdict(describe_failure(self.channel.rank, interrupt))
         if self.channel.decides:
             return self._settle({"failures": [failure], "context": self.context})
-        self.store.post(ALARM, failure)
-        if not self._posted:
+        if self._posted:
+            self._own_failure = failure
+            self.store.post(ALARM, failure)
+        else:
             self._post({"failure": failure})
         return self._await_verdict()
 

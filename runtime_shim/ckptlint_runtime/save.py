@@ -14,6 +14,7 @@ from ckptlint_runtime.channel import open_channel
 from ckptlint_runtime.commit import discard, prepare
 from ckptlint_runtime.request import Progress, SaveRequest
 from ckptlint_runtime.settings import resolve_timeouts
+from ckptlint_runtime.sharded import write_sharded_save
 from ckptlint_runtime.signals import report_sigterm
 from ckptlint_runtime.state import State, collect, parts_of
 from ckptlint_runtime.write import write_full_save
@@ -51,19 +52,32 @@ def save_checkpoint(
     channel, limits = open_channel(group), resolve_timeouts(timeout, work_timeout)
     with channel.lock, report_sigterm(channel.linger):
         call = Call(channel, "save_checkpoint", limits.enter, limits.work)
-        begin(call, request)
+        begin(call, request, state)
         try:
             tree: dict[str, Any] = {}
-            call.phase("state_dict", lambda: tree.update(collect(parts_of(state), mode)))
-            write_full_save(call, request, tree)
+            call.phase("state_dict", lambda: tree.update(collect_state(state, mode)))
+            write_content(call, request, tree)
         except BaseException:
             discard(call, request)
             raise
     return request.path
 
 
-def begin(call: Call, request: SaveRequest) -> None:
+def begin(call: Call, request: SaveRequest, state: State, *, engines: bool = True) -> None:
     """Everybody is here and means the same save; the first rank has made room for it."""
     call.enter(request.facts())
     call.title = f"{call.kind}({str(request.path)!r})"
     call.phase("prepare", request.check, lambda _reports: prepare(call, request))
+
+
+def collect_state(state: State, mode: str) -> dict[str, Any]:
+    """The tree to write. Runs the caller's ``state_dict`` methods, on every rank."""
+    return collect(parts_of(state), mode)
+
+
+def write_content(call: Call, request: SaveRequest, tree: dict[str, Any]) -> None:
+    """Everything after the state is collected, in this thread or in another."""
+    if request.mode == "full":
+        write_full_save(call, request, tree)
+    else:
+        write_sharded_save(call, request, tree)

@@ -54,7 +54,7 @@ def collect(parts: Mapping[str, Any], mode: str) -> dict[str, Tree]:
 
     Parts are taken in the order of their names, the same on all ranks.
     """
-    options = _options(mode)
+    options = _options(mode, parts)
     collected: dict[str, Tree] = {}
     for name in sorted(parts):
         part = parts[name]
@@ -75,7 +75,7 @@ def collect(parts: Mapping[str, Any], mode: str) -> dict[str, Tree]:
 
 def restore(parts: Mapping[str, Any], loaded: Mapping[str, Tree], mode: str) -> dict[str, Any]:
     """Give each part its loaded tree; return the parts that have no ``load_state_dict``."""
-    options = _options(mode)
+    options = _options(mode, parts)
     values: dict[str, Any] = {}
     for name in sorted(parts):
         part, tree = parts[name], loaded[name]
@@ -92,7 +92,7 @@ def restore(parts: Mapping[str, Any], loaded: Mapping[str, Tree], mode: str) -> 
 
 def templates(parts: Mapping[str, Any]) -> dict[str, Tree]:
     """For a sharded load: the trees, in place, of the parts whose tensors are spread over ranks."""
-    options = _options("sharded")
+    options = _options("sharded", parts)
     found: dict[str, Tree] = {}
     for name in sorted(parts):
         part = parts[name]
@@ -135,9 +135,17 @@ def _like(tree: Any, fresh: dict[Any, Any]) -> Any:
     return shell
 
 
-def _options(mode: str) -> StateDictOptions:
+def _options(mode: str, parts: Mapping[str, Any]) -> StateDictOptions:
     full = mode == "full"
-    return StateDictOptions(full_state_dict=full, cpu_offload=full)
+    # Gathered state goes to the first rank's host memory only. Asked of FSDP1 on the CPU, torch
+    # frees the storage that the gathered tensors share with the module, and crashes.
+    offload = full and any(
+        parameter.device.type != "cpu"
+        for part in parts.values()
+        if isinstance(part, torch.nn.Module)
+        for parameter in part.parameters()
+    )
+    return StateDictOptions(full_state_dict=full, cpu_offload=offload)
 
 
 def _is_wrapped(part: Any) -> bool:

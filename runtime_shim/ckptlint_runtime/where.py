@@ -10,6 +10,7 @@ from types import FrameType
 from ckptlint_runtime.errors import Failure
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.__file__[:-5])
 
 
 def caller() -> str:
@@ -30,8 +31,10 @@ def describe_frame(frame: FrameType | None) -> str:
 def describe_failure(rank: int, error: BaseException) -> Failure:
     """The exception as plain text that may travel to the other ranks (never the object itself)."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
-    last = (own or frames)[-1] if frames else None
+    outside = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+    # Somebody's own line says more than the line of a library that it called.
+    own = [frame for frame in outside if not any(name in frame.filename for name in _LIBRARIES)]
+    last = (own or outside or frames)[-1] if frames else None
     where = "unknown" if last is None else _place(last.filename, last.lineno or 0, last.name)
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
     return Failure(rank, type(error).__name__, str(error)[:2000], where, text[-6000:])

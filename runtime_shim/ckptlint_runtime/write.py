@@ -20,8 +20,9 @@ def write_full_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -
 
     def work() -> Json:
         if not call.channel.decides:
-            return {}
-        return to_json(write_full(partial_folder(call, request), tree, request.report_progress))
+            return {"files": {}}
+        records = write_full(partial_folder(call, request), tree, request.report_progress)
+        return {"files": to_json(records)}
 
     conclude_save(call, request, "write", list(tree), work, "full")
 
@@ -43,7 +44,7 @@ def conclude_save(
     def conclude(reports: list[Json]) -> Json:
         records: dict[str, FileRecord] = {}
         for report in reports:
-            records.update(from_json(report.get("files", report)))
+            records.update(from_json(report["files"]))
         records.update(finish(reports))
         commit(call, request, names, records, mode)
         return sum(record.size for record in records.values())

@@ -1,0 +1,189 @@
+"""``mode="sharded"``: the format of torch.distributed.checkpoint, each rank writing its part.
+
+The planner and the storage writer are torch's; only how ranks exchange plans differs: through the
+store, under the same guard as everything else, so that no rank waits in a collective for one that
+has died, and so that the whole of it may run in a background thread.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from torch.distributed.checkpoint.filesystem import (
+    FileSystem,
+    FileSystemReader,
+    FileSystemWriter,
+)
+from torch.distributed.checkpoint.metadata import Metadata
+from torch.distributed.checkpoint.planner import LoadPlan, SavePlan
+
+from ckptlint_runtime import files
+from ckptlint_runtime.calls import Call
+from ckptlint_runtime.commit import partial_folder
+from ckptlint_runtime.files import CheckedFile, FileRecord
+from ckptlint_runtime.plans import plan_from_json, plan_to_json, results_from_json, results_to_json
+from ckptlint_runtime.request import SaveRequest
+from ckptlint_runtime.write import conclude_save, to_json
+
+Json = Any
+
+
+def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -> None:
+    """Plan together, write each rank's part, commit."""
+    folder, channel = partial_folder(call, request), call.channel
+    planner = DefaultSavePlanner()
+    system = _CheckedFileSystem(request.report_progress)
+    writer = FileSystemWriter(folder, sync_files=True)
+    writer.fs = system
+    local: list[SavePlan] = []
+    metadata: list[Metadata] = []
+
+    def plan() -> Json:
+        # Keywords: the parameters changed their order after torch 2.2.
+        planner.set_up_planner(state_dict=dict(tree), is_coordinator=channel.decides)
+        writer.set_up_storage_writer(channel.decides)
+        local.append(writer.prepare_local_plan(planner.create_local_plan()))
+        return plan_to_json(local[0])
+
+    def plan_for_all(reports: list[Json]) -> None:
+        plans, found = planner.create_global_plan([plan_from_json(body) for body in reports])
+        metadata.append(found)
+        for index, (body, agreed) in enumerate(zip(reports, plans, strict=True)):
+            kept = {(item.index.fqn, item.index.offset) for item in agreed.items}
+            call.mail(
+                "drop",
+                index,
+                [
+                    number
+                    for number, item in enumerate(body["items"])
+                    if (item["name"], _size(item["offset"])) not in kept
+                ],
+            )
+
+    def write() -> Json:
+        dropped = set(call.read_mail("drop"))
+        items = [item for number, item in enumerate(local[0].items) if number not in dropped]
+        mine = dataclasses.replace(local[0], items=items)
+        # The writer names files after a plan's place in the list, so give it the whole list.
+        empty = SavePlan([])
+        others = [empty] * channel.index
+        final = planner.finish_plan(writer.prepare_global_plan([*others, mine])[-1])
+        if not final.items:
+            return {"files": {}, "results": []}
+        results = writer.write_data(final, planner).wait()
+        files.layer.sync_dir(folder)
+        return {"files": to_json(system.take_records()), "results": results_to_json(results)}
+
+    def finish(reports: list[Json]) -> dict[str, FileRecord]:
+        writer.finish(
+            metadata=metadata[0], results=[results_from_json(body["results"]) for body in reports]
+        )
+        return system.take_records()
+
+    call.phase("plan", plan, plan_for_all)
+    conclude_save(call, request, "write", list(tree), write, "sharded", finish)
+
+
+def read_sharded(folder: Path, templates: Mapping[str, Any]) -> dict[str, Any]:
+    """The tree that was saved. Reads without communication, each rank what it needs.
+
+    Parts in ``templates`` are read into the tensors there (each rank its shards, whatever the
+    number of ranks that saved); the others are read whole.
+    """
+    metadata = FileSystemReader(folder).read_metadata()
+    tree: dict[str, Any] = {name: part for name, part in templates.items()}
+    if tree:
+        _read(folder, metadata, tree, DefaultLoadPlanner())
+    paths: Mapping[str, Any] = metadata.planner_data or {}
+    flat: dict[str, Any] = {}
+    for name, entry in metadata.state_dict_metadata.items():
+        if paths.get(name, (name,))[0] not in templates:
+            flat[name] = _empty(entry)
+    if flat:
+        planner = DefaultLoadPlanner(flatten_state_dict=False, flatten_sharded_tensors=False)
+        _read(folder, metadata, flat, planner)
+    for name, value in flat.items():
+        _put(tree, paths.get(name, (name,)), value)
+    return tree
+
+
+def _read(
+    folder: Path, metadata: Metadata, tree: dict[str, Any], planner: DefaultLoadPlanner
+) -> None:
+    reader = FileSystemReader(folder)
+    planner.set_up_planner(tree, metadata, True)
+    reader.set_up_storage_reader(metadata, True)
+    plan: LoadPlan = reader.prepare_local_plan(planner.create_local_plan())
+    (plan,) = reader.prepare_global_plan(planner.create_global_plan([plan]))
+    reader.read_data(planner.finish_plan(plan), planner).wait()
+
+
+def _empty(entry: Any) -> Any:
+    if hasattr(entry, "size"):
+        return torch.empty(entry.size, dtype=entry.properties.dtype)
+    return None
+
+
+def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> None:
+    """Set ``tree[path[0]][path[1]]…``, making dictionaries and lists on the way."""
+    for key, following in pairwise(path):
+        fresh: Any = [] if isinstance(following, int) else {}
+        if isinstance(tree, list):
+            tree.extend([None] * (int(key) + 1 - len(tree)))
+            if tree[int(key)] is None:
+                tree[int(key)] = fresh
+            tree = tree[int(key)]
+        else:
+            tree = tree.setdefault(key, fresh)
+    last = path[-1]
+    if isinstance(tree, list):
+        tree.extend([None] * (int(last) + 1 - len(tree)))
+        tree[int(last)] = value
+    else:
+        tree[last] = value
+
+
+def _size(offset: list[int] | None) -> tuple[int, ...] | None:
+    return None if offset is None else tuple(offset)
+
+
+class _CheckedFileSystem(FileSystem):
+    """torch's file system, writing through the layer and keeping each file's record."""
+
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        super().__init__()
+        self._progress = progress
+        self._files: dict[str, CheckedFile] = {}
+
+    @contextmanager
+    def create_stream(self, path: str | os.PathLike[str], mode: str) -> Generator[Any, None, None]:
+        """A stream to write into; it is synced when the block ends."""
+        if mode != "wb":
+            with super().create_stream(path, mode) as stream:
+                yield stream
+            return
+        name = Path(path).name
+        with files.layer.create(Path(path), self._progress) as file:
+            self._files[name] = file
+            yield file
+            if not file.closed:
+                file.sync()
+
+    def rename(self, path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> None:
+        """Rename inside the private folder."""
+        files.layer.rename(Path(path), Path(new_path))
+        self._files[Path(new_path).name] = self._files.pop(Path(path).name)
+
+    def take_records(self) -> dict[str, FileRecord]:
+        """The records of the files written since the last time."""
+        found = {name: file.record for name, file in self._files.items()}
+        self._files.clear()
+        return found

@@ -1,0 +1,153 @@
+"""``mode="sharded"``: torch.distributed.checkpoint's format, written and read without collectives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from ckptlint_runtime import async_save_checkpoint, load_checkpoint, save_checkpoint
+from harness import run_ranks
+from torch.distributed.checkpoint.state_dict import get_model_state_dict
+
+PARTS = {"t": torch.arange(6.0), "n": 3, "nested": {"list": [torch.ones(2), 4], "text": "x"}}
+
+
+def net() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 2))
+
+
+def fsdp2_net() -> torch.nn.Module:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    module = net()
+    fully_shard(module, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
+    return module
+
+
+def train(module: torch.nn.Module) -> torch.optim.Optimizer:
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.1)
+    module(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    return optimizer
+
+
+def whole(module: torch.nn.Module) -> dict[str, list[Any]]:
+    full = {
+        name: tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+        for name, tensor in get_model_state_dict(module).items()
+    }
+    return {name: tensor.tolist() for name, tensor in full.items()}
+
+
+@pytest.mark.parametrize("world", [1, 2])
+def test_plain_values_and_nested_tensors_come_back(tmp_path: Path, world: int) -> None:
+    run_ranks(world, lambda rank: str(save_checkpoint(PARTS, tmp_path / "a", mode="sharded")))
+    values = load_checkpoint(tmp_path / "a").values
+    assert torch.equal(values["t"], PARTS["t"])
+    assert values["n"] == 3
+    assert values["nested"]["text"] == "x"
+    assert torch.equal(values["nested"]["list"][0], torch.ones(2))
+    assert values["nested"]["list"][1] == 4
+
+
+def test_replicated_tensors_are_written_once(tmp_path: Path) -> None:
+    state = {"t": torch.zeros(100_000)}
+    run_ranks(2, lambda rank: str(save_checkpoint(state, tmp_path / "a", mode="sharded")))
+    written = sum(path.stat().st_size for path in (tmp_path / "a").glob("*.distcp"))
+    assert written < 1.1 * 400_000
+
+
+def test_torch_itself_loads_the_folder(tmp_path: Path) -> None:
+    run_ranks(2, lambda rank: str(save_checkpoint(PARTS, tmp_path / "a", mode="sharded")))
+    target = {"t": torch.zeros(6)}
+    dcp.load(target, checkpoint_id=tmp_path / "a")
+    assert torch.equal(target["t"], PARTS["t"])
+
+
+@pytest.mark.parametrize("mode", ["full", "sharded"])
+@pytest.mark.parametrize("background", [False, True])
+def test_fsdp2_and_its_optimizer_come_back(tmp_path: Path, mode: str, background: bool) -> None:
+    def save(rank: int) -> Any:
+        module = fsdp2_net()
+        optimizer = train(module)
+        state = {"model": module, "optimizer": optimizer, "step": 1}
+        if background:
+            async_save_checkpoint(state, tmp_path / "a", mode=mode).result()
+        else:
+            save_checkpoint(state, tmp_path / "a", mode=mode)
+        return whole(module)
+
+    def load(rank: int) -> Any:
+        module = fsdp2_net()
+        optimizer = torch.optim.AdamW(module.parameters(), lr=0.3)
+        loaded = load_checkpoint(
+            tmp_path / "a", {"model": module, "optimizer": optimizer, "step": 0}
+        )
+        group = optimizer.param_groups[0]
+        moment = optimizer.state[group["params"][0]]["exp_avg"]
+        assert float(moment.full_tensor().abs().sum()) > 0
+        assert group["lr"] == 0.1
+        assert loaded.values == {"step": 1}
+        return whole(module)
+
+    saved = run_ranks(2, save)
+    found = run_ranks(2, load)
+    assert saved[0].status == found[0].status == "returned"
+    assert [outcome.value for outcome in found] == [saved[0].value] * 2
+
+
+def test_sharded_state_loads_on_another_number_of_ranks(tmp_path: Path) -> None:
+    def save(rank: int) -> Any:
+        module = fsdp2_net()
+        train(module)
+        save_checkpoint({"model": module}, tmp_path / "a", mode="sharded")
+        return whole(module)
+
+    def load(rank: int) -> Any:
+        module = fsdp2_net()
+        load_checkpoint(tmp_path / "a", {"model": module})
+        return whole(module)
+
+    saved = run_ranks(2, save)[0].value
+    assert [outcome.value for outcome in run_ranks(3, load)] == [saved] * 3
+
+
+def test_ddp_is_saved_under_the_names_of_the_module_inside(tmp_path: Path) -> None:
+    def save(rank: int) -> Any:
+        module = torch.nn.parallel.DistributedDataParallel(net())
+        optimizer = train(module)
+        save_checkpoint({"model": module, "optimizer": optimizer}, tmp_path / "a")
+        load_checkpoint(tmp_path / "a", {"model": module, "optimizer": optimizer})
+        return whole(module)
+
+    saved = run_ranks(2, save)
+    target = net()
+    load_checkpoint(tmp_path / "a", {"model": target})
+    assert whole(target) == saved[0].value
+
+
+def test_fsdp1_is_gathered(tmp_path: Path) -> None:
+    def save(rank: int) -> Any:
+        from torch.distributed.fsdp import FullyShardedDataParallel
+
+        module = FullyShardedDataParallel(
+            net(), device_id=torch.device("cpu"), use_orig_params=True
+        )
+        optimizer = train(module)
+        state = {"model": module, "optimizer": optimizer}
+        for mode in ("full", "sharded"):
+            save_checkpoint(state, tmp_path / mode, mode=mode)
+            load_checkpoint(tmp_path / mode, state)
+        return None
+
+    outcomes = run_ranks(2, save)
+    assert [outcome.message for outcome in outcomes] == ["", ""]
+    target = net()
+    load_checkpoint(tmp_path / "full", {"model": target})
+    assert not torch.equal(target[0].weight, net()[0].weight)
