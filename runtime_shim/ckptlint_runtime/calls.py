@@ -83,11 +83,7 @@ class Call:
             self.leave()
             raise disagreement(self.kind, answer["differing"])
         self.nonce = answer["nonce"]
-        if channel.decides:
-            for key in channel.litter:
-                channel.store.drop(key)
-            channel.litter = [f"{self._epoch}/{ALARM}", f"{self._epoch}/left"]
-            self._note_litter()
+        self._drop_litter()
 
     def phase(
         self,
@@ -104,10 +100,7 @@ class Call:
         a rank that goes silent becomes MissingRanksError.
         """
         limit = self.work_timeout if timeout is None else timeout
-        answer = self._run(name, work, conclude, limit)
-        if self.channel.decides:
-            self._note_litter()
-        return answer
+        return self._run(name, work, conclude, limit)
 
     def check_wanted(self) -> None:
         """Raise AbandonedError if the others gave up the present phase, or a rank was stopped.
@@ -150,6 +143,7 @@ class Call:
         report["seconds"] = round(time.monotonic() - started, 6)
         report["where"] = self.where
         self._round = Round(self.channel, self._store, name, limit, self._facts)
+        self.channel.litter += [f"{self._epoch}/{key}" for key in self._round.litter()]
         try:
             verdict = self._round.run(report, conclude)
         except StoreLostError as lost:
@@ -203,7 +197,12 @@ class Call:
                 cause = cause or error
             raise error from (None if cause is error else cause)
 
-    def _note_litter(self) -> None:
-        if self._round is not None:
-            epoch = self._epoch
-            self.channel.litter += [f"{epoch}/{key}" for key in self._round.litter()]
+    def _drop_litter(self) -> None:
+        """Everybody has come to this call, so nobody reads the keys of earlier ones any more."""
+        channel, now = self.channel, f"{self._epoch}/"
+        for key in channel.litter:
+            if not key.startswith(now):
+                channel.store.drop(key)
+        channel.litter = [key for key in channel.litter if key.startswith(now)]
+        if channel.decides:
+            channel.litter += [f"{now}{ALARM}", f"{now}left"]

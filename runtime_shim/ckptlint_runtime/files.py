@@ -10,8 +10,9 @@ import io
 import os
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -42,13 +43,19 @@ class FileLayer:
         """Create ``path`` and its parents; an existing one is fine."""
         self.perform("mkdir", path, lambda: path.mkdir(parents=True, exist_ok=True))
 
-    def create(self, path: Path, progress: Callable[[int], None] | None = None) -> CheckedFile:
+    def create(
+        self,
+        path: Path,
+        progress: Callable[[int], None] | None = None,
+        *,
+        sync_on_close: bool = False,
+    ) -> CheckedFile:
         """A new file to write; its parent is created where missing."""
         if not path.parent.is_dir():
             self.make_dir(path.parent)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
         descriptor = self.perform("create", path, lambda: os.open(path, flags, 0o666))
-        return CheckedFile(self, path, descriptor, progress)
+        return CheckedFile(self, path, descriptor, progress, sync_on_close)
 
     def write_bytes(self, path: Path, data: bytes) -> FileRecord:
         """Write a small file and sync it."""
@@ -94,15 +101,19 @@ class CheckedFile(io.RawIOBase):
         path: Path,
         descriptor: int,
         progress: Callable[[int], None] | None = None,
+        sync_on_close: bool = False,
     ) -> None:
         super().__init__()
         self._layer = layer
         self._path = path
         self._descriptor = descriptor
         self._progress = progress
+        self._sync_on_close = sync_on_close
         self._helper: ThreadPoolExecutor | None = None
         self._size = 0
         self._crc32 = 0
+        #: The first error of a write; a serializer above may bury it under one of its own.
+        self.error: OSError | None = None
 
     def writable(self) -> bool:
         return True
@@ -116,7 +127,11 @@ class CheckedFile(io.RawIOBase):
     def write(self, data) -> int:  # type: ignore[no-untyped-def]
         """Write all of ``data`` (any bytes-like object); never a part of it."""
         view = memoryview(data).cast("B")
-        self._layer.perform("write", self._path, lambda: self._write_checked(view))
+        try:
+            self._layer.perform("write", self._path, lambda: self._write_checked(view))
+        except OSError as error:
+            self.error = self.error or error
+            raise
         self._size += view.nbytes
         if self._progress is not None:
             self._progress(self._size)
@@ -133,12 +148,17 @@ class CheckedFile(io.RawIOBase):
         return FileRecord(self._size, self._crc32)
 
     def close(self) -> None:
-        """Close without syncing; only what was synced is promised to be there."""
-        if not self.closed:
+        """Close; only what was synced, here or before, is promised to be there."""
+        if self.closed:
+            return
+        try:
+            if self._sync_on_close:
+                self.sync()
+        finally:
             if self._helper is not None:
                 self._helper.shutdown()
             os.close(self._descriptor)
-        super().close()
+            super().close()
 
     def _write_checked(self, view: memoryview) -> None:
         if view.nbytes < _PARALLEL_FROM:
@@ -147,7 +167,12 @@ class CheckedFile(io.RawIOBase):
             return
         if self._helper is None:
             self._helper = ThreadPoolExecutor(1, thread_name_prefix="ckptlint-checksum")
-        checksum = self._helper.submit(zlib.crc32, view, self._crc32)
+        try:
+            checksum = self._helper.submit(zlib.crc32, view, self._crc32)
+        except RuntimeError:  # the interpreter is on its way out and starts no more work
+            self._crc32 = zlib.crc32(view, self._crc32)
+            self._write_all(view)
+            return
         try:
             self._write_all(view)
         finally:
@@ -157,6 +182,16 @@ class CheckedFile(io.RawIOBase):
         done = 0
         while done < view.nbytes:
             done += os.write(self._descriptor, view[done : done + (1 << 30)])
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Raise the error of a write here where a serializer in the block buried it."""
+        try:
+            yield
+        except Exception as error:
+            if self.error is not None and error is not self.error:
+                raise self.error from error
+            raise
 
 
 def read_record(path: Path) -> FileRecord:

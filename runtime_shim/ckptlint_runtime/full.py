@@ -18,7 +18,7 @@ def write_full(
     folder: Path, tree: Mapping[str, Any], progress: Callable[[int], None] | None = None
 ) -> dict[str, FileRecord]:
     """Write ``tree`` to ``folder/state.pt``, durably; return its record by name."""
-    with files.layer.create(folder / NAME, progress) as file:
+    with files.layer.create(folder / NAME, progress) as file, file.telling():
         torch.save(dict(tree), cast(IO[bytes], file))
         return {NAME: file.sync()}
 

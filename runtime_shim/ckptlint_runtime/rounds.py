@@ -64,12 +64,16 @@ class Round:
         except BaseException as interrupt:  # KeyboardInterrupt and SIGTERM reach the others too
             self.error = interrupt
             verdict = self._give_up(interrupt)
-        self.store.drop(self._report_key(self.channel.index))
         return verdict
 
     def litter(self) -> list[str]:
-        """What stays in the store after the round, until everybody has read it."""
-        return [self._key("verdict"), self._key("arrived")]
+        """The keys this rank has to drop once nobody can be in the round any more.
+
+        Not before: a rank that is late, or settles the verdict for a missing one, still reads.
+        """
+        own = [self._report_key(self.channel.index)]
+        shared = [self._key("verdict"), self._key("arrived")]
+        return own + shared if self.channel.decides else own
 
     def verdict(self) -> dict[str, Json] | None:
         """The verdict, if somebody settled it already."""

@@ -1,4 +1,4 @@
-"""``mode="sharded"``: torch.distributed.checkpoint's format, written and read without collectives."""
+"""``mode="sharded"``: torch's own format, written and read without collectives."""
 
 from __future__ import annotations
 

@@ -1,0 +1,189 @@
+"""What the guard costs the store, and what ranks see when the store or a rank is gone."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import ckptlint_runtime
+import pytest
+import torch
+import torch.distributed as dist
+from ckptlint_runtime import agree, latest_checkpoint, save_checkpoint
+from ckptlint_runtime.channel import open_channel
+from ckptlint_runtime.rounds import Round
+from harness import attempt, run_ranks
+
+
+def test_the_store_does_not_fill_up(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        counts = []
+        for step in range(6):
+            save_checkpoint({"n": step}, tmp_path / str(step), mode="sharded")
+            dist.barrier()
+            counts.append(dist.distributed_c10d._get_default_store().num_keys())
+            dist.barrier()
+        return counts
+
+    counts = run_ranks(2, program)[0].value
+    assert counts[2] == counts[-1]
+
+
+def test_every_rank_posts_the_same_number_of_keys_whatever_the_world(tmp_path: Path) -> None:
+    """Asking again while waiting is left out: it depends on time, not on the world."""
+
+    def program(rank: int) -> Any:
+        store = open_channel().store
+        made: list[str] = []
+        inner = type(store)._do
+
+        def counted(self: Any, operation: str, *arguments: Any) -> Any:
+            made.append(operation)
+            return inner(self, operation, *arguments)
+
+        type(store)._do = counted  # type: ignore[method-assign]
+        agree(1, "warm-up")
+        made.clear()
+        save_checkpoint({"n": 1}, tmp_path / str(dist.get_world_size()))
+        return {name: made.count(name) for name in ("set", "compare_set", "delete_key")}
+
+    small, large = run_ranks(2, program), run_ranks(5, program)
+    assert small[1].value == large[1].value == large[4].value
+    assert small[1].value["compare_set"] == 0
+
+
+def test_no_value_is_pickled(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        store = dist.distributed_c10d._get_default_store()
+        posted: list[str] = []
+        inner = Round._post
+
+        def noted(self: Round, report: Any) -> None:
+            inner(self, report)
+            raw = self.store._store.get(self._report_key(self.channel.index))
+            posted.append(json.dumps(json.loads(raw)))
+
+        Round._post = noted  # type: ignore[method-assign]
+        save_checkpoint({"n": 1}, tmp_path / "a", mode="sharded")
+        assert store is not None
+        return len(posted)
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [5, 5]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_an_interrupt_while_waiting_reaches_the_others(tmp_path: Path, victim: int) -> None:
+    """Rank 2 is slow to collect; a rank that waits for it is interrupted meanwhile."""
+
+    def program(rank: int) -> Any:
+        def state() -> dict[str, int]:
+            if rank == 2:
+                time.sleep(1.0)
+            return {"n": rank}
+
+        if rank == victim:
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.4)
+        return attempt(lambda: save_checkpoint(state, tmp_path / "a"))
+
+    for outcome in run_ranks(3, program):
+        found = outcome.value
+        assert (found["error"], found["ranks"]) == ("RankFailedError", [victim])
+        assert found["cause"] == ("KeyboardInterrupt" if outcome.rank == victim else "")
+    assert latest_checkpoint(tmp_path) is None
+
+
+def test_a_handler_of_the_programs_own_decides_about_sigterm(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        noted: list[int] = []
+        signal.signal(signal.SIGTERM, lambda number, frame: noted.append(number))
+
+        def state() -> dict[str, int]:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return {"n": rank}
+
+        save_checkpoint(state, tmp_path / "a")
+        return len(noted)
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [1, 1]
+
+
+def test_when_the_host_of_the_store_dies_its_rank_is_named(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        port_file = tmp_path / "port"
+        if rank == 0:
+            store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+            (tmp_path / "fresh").write_text(str(store.port))
+            os.rename(tmp_path / "fresh", port_file)
+        else:
+            while not port_file.exists():
+                time.sleep(0.01)
+            port = int(port_file.read_text())
+            store = dist.TCPStore("127.0.0.1", port, is_master=False, wait_for_workers=False)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+
+        def state() -> dict[str, int]:
+            if rank == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return {"n": rank}
+
+        return attempt(lambda: save_checkpoint(state, tmp_path / "a"))
+
+    zero, one = run_ranks(2, program, process_group=False)
+    assert zero.status == "killed"
+    assert (one.value["error"], one.value["ranks"]) == ("MissingRanksError", [0])
+    assert "hosts it is gone" in one.value["message"]
+
+
+def test_the_first_rank_stays_until_the_others_have_its_answer(tmp_path: Path) -> None:
+    """Rank zero hosts the store and leaves right after its last call, as scripts do."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(Path(ckptlint_runtime.__file__).parents[1])!r})\n"
+        "import os, torch.distributed as dist, ckptlint_runtime as c\n"
+        "rank = int(sys.argv[1])\n"
+        f"store = dist.FileStore({str(tmp_path / 'files')!r}, 2)\n"
+        "dist.init_process_group('gloo', store=store, rank=rank, world_size=2)\n"
+        f"print(c.save_checkpoint({{'n': 1}}, {str(tmp_path / 'a')!r}))\n"
+    )
+    ranks = [
+        subprocess.Popen([sys.executable, str(script), str(rank)], stdout=subprocess.PIPE)
+        for rank in range(2)
+    ]
+    for rank in ranks:
+        output, _ = rank.communicate(timeout=30)
+        assert output.decode().strip() == str(tmp_path / "a")
+
+
+def test_one_record_per_save_says_bytes_phases_and_the_slowest_rank(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="ckptlint_runtime"):
+        save_checkpoint({"n": 1}, tmp_path / "a", step=3)
+    (record,) = [found for found in caplog.records if hasattr(found, "checkpoint")]
+    body = record.checkpoint
+    assert json.loads(record.getMessage()) == body
+    assert body["step"] == 3
+    assert body["bytes"] == (tmp_path / "a" / "state.pt").stat().st_size
+    assert [timing["phase"] for timing in body["phases"]] == [
+        "enter",
+        "prepare",
+        "state_dict",
+        "write",
+    ]
+    assert body["phases"][-1]["slowest_rank"] == 0
+
+
+def test_progress_is_told_while_writing(tmp_path: Path) -> None:
+    told: list[int] = []
+    state = {"t": torch.zeros(1_000_000)}
+    save_checkpoint(state, tmp_path / "a", progress=lambda progress: told.append(progress.bytes))
+    assert told == sorted(told)
+    assert told[-1] == (tmp_path / "a" / "state.pt").stat().st_size
