@@ -172,30 +172,95 @@ class Knowledge:
         return frozenset(name for f in self.frameworks.values() for name in f.imports)
 
     @cached_property
-    def interesting(self) -> frozenset[str]:
-        """Identifiers that may name a collective, a rank predicate, a guard or a typed value."""
-        names: set[str] = set(self.conventions) | set(self.usual_names)
-        for table in (self.predicates, self.guards, self.returns, self.classes):
-            names.update(full.rpartition(".")[2] for full in table)
-        names.update(
-            full.rpartition(".")[2]
+    def telling_classes(self) -> frozenset[str]:
+        """Classes whose members communicate, depend on the rank, or give something that does."""
+        owners = {
+            full.rpartition(".")[0]
+            for table in (self.communicating, self.predicates, self.guards)
+            for full in table
+        }
+        return frozenset(
+            name
+            for name in self.classes
+            if not owners.isdisjoint(self.mro(name))
+            or any(
+                not owners.isdisjoint(self.mro(kind))
+                for base in self.mro(name)
+                if base in self.classes
+                for kind in self.classes[base].attributes.values()
+            )
+        )
+
+    @cached_property
+    def communicating(self) -> frozenset[str]:
+        """Canonical names of all collectives, and of guards that hold one."""
+        return frozenset(
+            full
             for full, records in self.calls.items()
             if any(record.who in ("all", "group") for record in records)
+        ) | {full for full, guard in self.guards.items() if guard.synchronises}
+
+    @cached_property
+    def interesting(self) -> frozenset[str]:
+        """Identifiers through which something known enters a function.
+
+        Members of classes are not among them: they matter only on an object that is known already.
+        """
+        names = set(self.conventions)
+        names.update(
+            name
+            for name, classes in self.usual_names.items()
+            if any(self.canonical(known.name) in self.telling_classes for known in classes)
         )
-        names.update(name for _, name in self.hooks)
-        for known in self.classes.values():
-            names.update(known.attributes)
-        return frozenset(names - {"__init__", "__call__", "__enter__", "environ", "get"})
+        for table in (self.communicating, self.predicates, self.guards):
+            names.update(
+                last
+                for owner, _, last in (full.rpartition(".") for full in table)
+                if owner not in self.classes
+            )
+        for full, returns in self.returns.items():
+            if any(self.canonical(kind) in self.telling_classes for kind in returns.types if kind):
+                names.add(full.rpartition(".")[2])
+        names.update(full.rpartition(".")[2] for full in self.telling_classes)
+        return frozenset(names - {"__init__", "__call__", "environ", "get"})
+
+    @cached_property
+    def givers(self) -> frozenset[str]:
+        """Identifiers by which something that communicates enters a function.
+
+        A collective is found only on a resolved owner, so a function that mentions none of these,
+        nor calls one that does, cannot reach any by itself.
+        """
+        owners = {full.rpartition(".")[0] for full in self.communicating}
+        classes = {
+            name
+            for name in self.classes
+            if not owners.isdisjoint(self.mro(name))
+            or any(
+                not owners.isdisjoint(self.mro(kind))
+                for base in self.mro(name)
+                if base in self.classes
+                for kind in self.classes[base].attributes.values()
+            )
+        }
+        names = {name.rpartition(".")[2] for name in classes}
+        for usual, known in self.usual_names.items():
+            if any(self.canonical(each.name) in classes for each in known):
+                names.add(usual)
+        for full, returns in self.returns.items():
+            if any(self.canonical(kind) in classes for kind in returns.types if kind):
+                names.add(full.rpartition(".")[2])
+        for full in self.communicating:
+            owner, _, last = full.rpartition(".")
+            if owner not in self.classes:
+                names.add(last)
+        return frozenset(names)
 
     @cached_property
     def operations(self) -> frozenset[str]:
         """Identifiers that may name a collective."""
         names: set[str] = set()
-        for full, records in self.calls.items():
-            if any(record.who in ("all", "group") for record in records):
-                owner, _, last = full.rpartition(".")
-                names.add(owner.rpartition(".")[2] if last.startswith("__") else last)
-        for full, guard in self.guards.items():
-            if guard.synchronises:
-                names.add(full.rpartition(".")[2])
+        for full in self.communicating:
+            owner, _, last = full.rpartition(".")
+            names.add(owner.rpartition(".")[2] if last.startswith("__") else last)
         return frozenset(names)

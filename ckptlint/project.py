@@ -150,7 +150,7 @@ class Project:
         for source in sources:
             self._by_name[self._dotted(source.path)] = source
         self._modules: dict[Path, Module] = {}
-        self._resolved: dict[tuple[Path, str], Source | None] = {}
+        self._resolved: dict[tuple[str, str], Source | None] = {}
 
     def _dotted(self, path: Path) -> str:
         try:
@@ -180,7 +180,7 @@ class Project:
         return self.module(source) if source is not None else None
 
     def _locate(self, importer: Path, dotted: str, level: int) -> Source | None:
-        key = (importer.parent, "." * level + dotted)
+        key = (str(importer), "." * level + dotted)
         if key not in self._resolved:
             self._resolved[key] = next(
                 (
@@ -215,6 +215,17 @@ def last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted(node: ast.expr) -> str | None:
+    """Return ``a.b.c`` for a chain of attributes on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or not parts:
+        return None
+    return ".".join([node.id, *reversed(parts)])
 
 
 def display_path(path: Path, base: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ckptlint.analysis.expressions import Arguments, Evaluator
 from ckptlint.analysis.frame import NEXT, Frame, Outcome, Result
+from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import Operation, Scope, Test, Trace
 from ckptlint.analysis.values import (
     NONE,
@@ -33,6 +34,7 @@ from ckptlint.analysis.values import (
     marked,
     merge_ranks,
 )
+from ckptlint.analysis.world import World
 from ckptlint.facts import Call, Guard
 from ckptlint.project import ClassDefinition, Function, Import, Module
 
@@ -42,6 +44,11 @@ _WORLD_GROUPS = ("torch.distributed.group.WORLD", "torch.distributed.GroupMember
 
 class Caller(Evaluator):
     """Resolves names and attributes and executes calls."""
+
+    def __init__(self, world: World, ranks: RankClass) -> None:
+        super().__init__(world, ranks)
+        self._global_values: dict[tuple[Module, str], Value | None] = {}
+        self._bases: dict[ClassDefinition, tuple[Value, ...]] = {}
 
     @abstractmethod
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
@@ -75,6 +82,15 @@ class Caller(Evaluator):
 
     def global_value(self, module: Module, name: str) -> Value | None:
         """Read a name of a module; None when the module does not bind it."""
+        key = (module, name)
+        if key in self._global_values:
+            return self._global_values[key]
+        value = self._global_value(module, name)
+        if name in module.symbols:
+            self._global_values[key] = value
+        return value
+
+    def _global_value(self, module: Module, name: str) -> Value | None:
         symbol = module.symbols.get(name)
         if isinstance(symbol, Function):
             return self.decorated(symbol, None)
@@ -266,7 +282,7 @@ class Caller(Evaluator):
             value = self.written(method, base).get(name)
             if value is not None and value not in found:
                 found.append(value)
-        told = [value for value in found if not self._blank(value)]
+        told = [value for value in found if not self.blank(value)]
         if len(told) == 1:
             return told[0]
         if not found:
@@ -277,10 +293,10 @@ class Caller(Evaluator):
         return Symbol(self.keys.number("attribute", self.keys.of(base), name), rank=mark)
 
     @staticmethod
-    def _blank(value: Value) -> bool:
-        """Say whether a value is only a placeholder until another method sets it."""
-        return isinstance(value, Symbol) or (
-            isinstance(value, Const) and value.rank is None and not value.value
+    def blank(value: Value) -> bool:
+        """Say whether nothing is known of a value, or only that it is not there yet."""
+        return value.rank is None and (
+            isinstance(value, Symbol) or (isinstance(value, Const) and not value.value)
         )
 
     def _field(self, definition: ClassDefinition, name: str) -> Value:
@@ -319,15 +335,20 @@ class Caller(Evaluator):
             if isinstance(value, External)
         )
 
-    def _base_values(self, definition: ClassDefinition) -> list[Value]:
+    def _base_values(self, definition: ClassDefinition) -> tuple[Value, ...]:
+        known = self._bases.get(definition)
+        if known is not None:
+            return known
+        self._bases[definition] = ()  # a class that is its own base ends here
         frame = Frame(definition.module, None)
-        values = []
+        values: list[Value] = []
         for node in definition.node.bases:
             while isinstance(node, ast.Subscript):
                 node = node.value
             if isinstance(node, ast.Name | ast.Attribute):
                 values.append(self.evaluate(frame, node))
-        return values
+        self._bases[definition] = tuple(values)
+        return self._bases[definition]
 
     def annotated(self, module: Module, node: ast.expr) -> Value | None:
         """Return the instance that an annotation promises, when it names a known class."""

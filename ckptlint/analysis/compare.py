@@ -13,7 +13,7 @@ from itertools import product
 from typing import Literal
 
 from ckptlint.analysis.ranks import RankClass
-from ckptlint.analysis.sequences import Branch, Exit, Item, Loop, Operation, Scope, Test, Trace
+from ckptlint.analysis.sequences import EMPTY, Branch, Exit, Item, Loop, Operation, Scope, Test, Trace
 from ckptlint.analysis.values import Site
 
 _MAX_KEYS = 7
@@ -164,10 +164,11 @@ class _Comparison:
         for ops_a, ops_b, left, right in plain:
             if ops_a and ops_b:
                 self._order(ops_a, ops_b)
-            elif ops_a:
-                self._missing(0, ops_a, right, swapped, plain)
-            elif ops_b:
-                self._missing(1, ops_b, left, swapped, plain)
+                continue
+            self._missing(0, ops_a, right, swapped, plain)
+            self._missing(1, ops_b, left, swapped, plain)
+            self._lone_loops(0, left, chosen)
+            self._lone_loops(1, right, chosen)
 
     def _loops(self, one: Step, two: Step, chosen: Mapping[int, bool]) -> None:
         a, b = one.item, two.item
@@ -175,6 +176,13 @@ class _Comparison:
             self._traces(
                 a.body, b.body, chosen, one.chain, one.levels, a.endless and b.endless, True
             )
+
+    def _lone_loops(self, side: int, steps: list[Step], chosen: Mapping[int, bool]) -> None:
+        """Look into loops in which one side reaches a collective and the other does nothing."""
+        for step in steps:
+            if isinstance(step.item, Loop):
+                bodies = (step.item.body, EMPTY)[:: 1 if side == 0 else -1]
+                self._traces(*bodies, chosen, step.chain, step.levels, False)
 
     def _missing(
         self,

@@ -34,7 +34,7 @@ from ckptlint.analysis.values import (
 )
 from ckptlint.analysis.world import World
 from ckptlint.facts import Predicate
-from ckptlint.project import Function
+from ckptlint.project import Function, dotted
 
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -566,14 +566,3 @@ class Evaluator(ABC):
         prefix = f"{path}."
         for name in [name for name in frame.variables if name.startswith(prefix)]:
             del frame.variables[name]
-
-
-def dotted(node: ast.expr) -> str | None:
-    """Return ``a.b.c`` for a chain of attributes on a name, else None."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name) or not parts:
-        return None
-    return ".".join([node.id, *reversed(parts)])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from ckptlint.analysis.calls import Caller
-from ckptlint.analysis.expressions import Arguments, dotted
+from ckptlint.analysis.expressions import Arguments
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome, Result
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
@@ -45,9 +45,16 @@ from ckptlint.analysis.values import (
     marked,
     merge_ranks,
 )
-from ckptlint.analysis.world import World
+from ckptlint.analysis.world import Digest, World
 from ckptlint.facts import Guard, Hook
-from ckptlint.project import Function, FunctionNode, Module, imported_names, stored_names
+from ckptlint.project import (
+    Function,
+    FunctionNode,
+    Module,
+    dotted,
+    imported_names,
+    stored_names,
+)
 
 _DEPTH = 20
 _STEPS = 400_000
@@ -276,6 +283,10 @@ class Interpreter(Caller):
             self.steps += 1
             if self.steps > _STEPS:
                 raise TooComplexError
+            digest = self.world.digest(statement)
+            if digest.dull and self._unknown_only(frame, digest):
+                self._skip(frame, statement, digest)
+                continue
             method = getattr(self, f"_{type(statement).__name__}", None)
             status = method(frame, statement) if method is not None else NEXT
             if frame.stopped:
@@ -284,6 +295,26 @@ class Interpreter(Caller):
             if status != NEXT:
                 return str(status)
         return NEXT
+
+    def _unknown_only(self, frame: Frame, digest: Digest) -> bool:
+        """Say whether a dull statement reads nothing that is known."""
+        for name in digest.loads:
+            value = frame.variables.get(name)
+            if value is None and frame.closure is not None:
+                value = frame.closure.get(name)
+            if value is None and name in frame.module.assigned and frame.function is not None:
+                value = self.module_variables(frame.module).get(name)
+            if value is not None and not self.blank(value):
+                return False
+        return True
+
+    def _skip(self, frame: Frame, statement: ast.stmt, digest: Digest) -> None:
+        """Give what a dull statement assigns new unknowns."""
+        guarded = merge_ranks(*(test.rank for test in frame.guards))
+        mark = Rank(guarded.scopes, guarded.certain, False) if guarded is not None else None
+        for name in digest.stores:
+            key = self.keys.number("computed", Site(frame.module, statement).key, name)
+            frame.variables[name] = Symbol(key, rank=mark)
 
     def _Expr(self, frame: Frame, node: ast.Expr) -> str:
         if isinstance(node.value, ast.Yield | ast.YieldFrom):

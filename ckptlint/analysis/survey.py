@@ -87,7 +87,8 @@ def survey(world: World) -> Survey:
 def _entries(world: World) -> Iterator[_Entry]:
     for module in world.modules:
         for function in module.functions:
-            if world.matters(function.node) or _in_hook(function, world):
+            owner = function.owner.node if function.owner is not None else None
+            if world.matters(function.node, owner) or _in_hook(function, world):
                 yield _Entry(Site(module, function.node), function.qualname, function)
         if world.matters(module.tree):
             yield _Entry(Site(module, module.tree), "<module>")

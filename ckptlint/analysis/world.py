@@ -10,12 +10,32 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ckptlint.analysis.values import Keys
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Function, Module, Project
+from ckptlint.project import Function, Module, Project, dotted
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
+_LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BINDS = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a statement can do, from its syntax alone.
+
+    ``dull`` statements only compute unknowns from unknowns: when every name in ``loads`` holds an
+    unknown, executing one comes to giving each of ``stores`` a new unknown.
+    """
+
+    dull: bool
+    loads: frozenset[str]
+    stores: frozenset[str]
+
+
+_EXECUTED = Digest(False, frozenset(), frozenset())
 
 
 class World:
@@ -29,6 +49,7 @@ class World:
         self.keys = Keys()
         self.modules = tuple(modules)
         self._identifiers: dict[ast.AST, frozenset[str]] = {}
+        self._digests: dict[ast.stmt, Digest] = {}
         interesting = knowledge.interesting
         operations = knowledge.operations
         ranked = frozenset(knowledge.conventions) | _RANK_SOURCES | _last_names(
@@ -38,6 +59,7 @@ class World:
         self._interesting_names = self._closed(functions, interesting | _RANK_SOURCES)
         self._acting_names = self._closed(functions, operations)
         self._ranked_names = self._closed(functions, ranked)
+        self._giving_names = self._closed(functions, knowledge.givers)
 
     def _closed(self, functions: list[Function], seeds: frozenset[str]) -> frozenset[str]:
         """Add the names of functions that mention a seed, until nothing is added."""
@@ -70,6 +92,34 @@ class World:
             known = self._identifiers[node] = frozenset(names)
         return known
 
+    def digest(self, statement: ast.stmt) -> Digest:
+        """Summarise a statement once."""
+        known = self._digests.get(statement)
+        if known is None:
+            known = self._digests[statement] = self._digest(statement)
+        return known
+
+    def _digest(self, statement: ast.stmt) -> Digest:
+        names = self._interesting_names
+        loads: set[str] = set()
+        stores: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Raise) and not _only_refuses(statement, node):
+                return _EXECUTED
+            if isinstance(node, ast.Name):
+                if node.id in names:
+                    return _EXECUTED
+                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+            elif isinstance(node, ast.Attribute):
+                if node.attr in names:
+                    return _EXECUTED
+                path = dotted(node)
+                if path is not None:
+                    (loads if isinstance(node.ctx, ast.Load) else stores).add(path)
+            elif isinstance(node, (*_LEAVES, *_DEFINES, *_BINDS)):
+                return _EXECUTED
+        return Digest(True, frozenset(loads), frozenset(stores))
+
     def interesting(self, node: ast.AST) -> bool:
         """Say whether executing this may give anything but unknowns."""
         return not self._interesting_names.isdisjoint(self.identifiers(node))
@@ -78,12 +128,30 @@ class World:
         """Say whether this may reach a collective."""
         return not self._acting_names.isdisjoint(self.identifiers(node))
 
-    def matters(self, node: ast.AST) -> bool:
-        """Say whether this may reach a collective and depend on the rank."""
+    def matters(self, node: ast.AST, owner: ast.AST | None = None) -> bool:
+        """Say whether a function may, by itself, reach a collective and depend on the rank.
+
+        ``owner`` is the class of a method: what ``self`` holds comes from any of its methods.
+        """
         names = self.identifiers(node)
+        if self._acting_names.isdisjoint(names):
+            return False
+        around = names if owner is None else self.identifiers(owner)
         return not (
-            self._acting_names.isdisjoint(names) or self._ranked_names.isdisjoint(names)
+            self._ranked_names.isdisjoint(around) or self._giving_names.isdisjoint(around)
         )
+
+
+def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
+    """Say whether an exception only ends ``if`` blocks without ``else``: the usual check."""
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and any(
+            child is node or (isinstance(child, ast.If) and _only_refuses(child, node))
+            for child in statement.body
+        )
+    )
 
 
 def _last_names(*tables: Iterable[str]) -> frozenset[str]:
