@@ -12,6 +12,7 @@ import torch.distributed as dist
 
 from ckptlint_runtime.calls import Call
 from ckptlint_runtime.channel import open_channel
+from ckptlint_runtime.engines import Engine, engine_of
 from ckptlint_runtime.errors import CheckpointError, name_ranks
 from ckptlint_runtime.full import read_full
 from ckptlint_runtime.layout import find
@@ -56,7 +57,9 @@ def load_checkpoint(
     """Load the checkpoint folder ``path`` into ``state``. Call it on every rank of ``group``.
 
     Each part of ``state`` with ``load_state_dict`` takes its part of the checkpoint; the others
-    are returned in ``values``. Without ``state`` the whole tree is returned.
+    are returned in ``values``. Without ``state`` the whole tree is returned. An engine's
+    checkpoint is loaded by giving the engine; without it the files are verified only, for whoever
+    loads them from ``folder`` (a Lightning Trainer does).
 
     ``verify="checksum"`` reads every byte once more, each rank its share of the files; ``"size"``
     looks at names and sizes only. ``same_world_size=True`` refuses a checkpoint of another number
@@ -112,6 +115,9 @@ def load_checkpoint(
 def _load(
     folder: Path, manifest: Manifest, state: State | None, map_location: Any, weights_only: bool
 ) -> dict[str, Any]:
+    engine = None if state is None else engine_of(state)
+    if manifest.mode.startswith("engine:") or engine is not None:
+        return _load_engine(folder, manifest, engine, state)
     parts = None if state is None else parts_of(state)
     if parts is not None:
         unknown = sorted(set(parts) - set(manifest.names))
@@ -125,6 +131,19 @@ def _load(
     else:
         tree = read_full(folder, map_location=map_location, weights_only=weights_only)
     return tree if parts is None else restore(parts, tree, manifest.mode)
+
+
+def _load_engine(
+    folder: Path, manifest: Manifest, engine: Engine | None, state: State | None
+) -> dict[str, Any]:
+    if engine is not None and engine.mode == manifest.mode:
+        engine.load(folder)
+    elif state is not None:
+        raise CheckpointError(
+            f"{folder} was saved with mode {manifest.mode!r}; it cannot be loaded into a "
+            f"{type(state).__name__}"
+        )
+    return {}
 
 
 def _check_world_size(manifest: Manifest, world_size: int, same: bool | None) -> None:

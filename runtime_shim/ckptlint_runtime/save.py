@@ -12,12 +12,14 @@ import torch.distributed as dist
 from ckptlint_runtime.calls import Call
 from ckptlint_runtime.channel import open_channel
 from ckptlint_runtime.commit import discard, prepare
+from ckptlint_runtime.engines import engine_of
 from ckptlint_runtime.request import Progress, SaveRequest
 from ckptlint_runtime.settings import resolve_timeouts
 from ckptlint_runtime.sharded import write_sharded_save
 from ckptlint_runtime.signals import report_sigterm
 from ckptlint_runtime.state import State, collect, parts_of
-from ckptlint_runtime.write import write_full_save
+from ckptlint_runtime.verdicts import compare
+from ckptlint_runtime.write import write_engine_save, write_full_save
 
 
 def save_checkpoint(
@@ -54,6 +56,10 @@ def save_checkpoint(
         call = Call(channel, "save_checkpoint", limits.enter, limits.work)
         begin(call, request, state)
         try:
+            engine = engine_of(state)
+            if engine is not None:
+                write_engine_save(call, request, engine)
+                return request.path
             tree: dict[str, Any] = {}
             call.phase("state_dict", lambda: tree.update(collect_state(state, mode)))
             write_content(call, request, tree)
@@ -67,7 +73,25 @@ def begin(call: Call, request: SaveRequest, state: State, *, engines: bool = Tru
     """Everybody is here and means the same save; the first rank has made room for it."""
     call.enter(request.facts())
     call.title = f"{call.kind}({str(request.path)!r})"
-    call.phase("prepare", request.check, lambda _reports: prepare(call, request))
+
+    def check() -> str:
+        request.check()
+        engine = engine_of(state)
+        if engine is None:
+            return "parts"
+        if not engines:
+            raise TypeError("an engine's state cannot be copied: use save_checkpoint for it")
+        if dist.is_initialized() and call.channel.world_size != dist.get_world_size():
+            raise ValueError("an engine's save involves every rank: do not give it a group")
+        return engine.mode
+
+    def conclude(kinds: list[str]) -> None:
+        if len(set(kinds)) > 1:
+            found = compare(call.channel.ranks, [{"state": kind} for kind in kinds])
+            raise TypeError(f"the ranks give different kinds of state: {found['state']}")
+        prepare(call, request)
+
+    call.phase("prepare", check, conclude)
 
 
 def collect_state(state: State, mode: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
+from ckptlint_runtime.engines import engine_of
 from ckptlint_runtime.errors import CheckpointError
 
 Tree = Any
@@ -54,6 +55,12 @@ def collect(parts: Mapping[str, Any], mode: str) -> dict[str, Tree]:
 
     Parts are taken in the order of their names, the same on all ranks.
     """
+    for name, part in parts.items():
+        if engine_of(part) is not None:
+            raise TypeError(
+                f"the part {name!r} is an engine, whose save is collective and whole: give the "
+                "engine itself as the state"
+            )
     options = _options(mode, parts)
     collected: dict[str, Tree] = {}
     for name in sorted(parts):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ckptlint_runtime.calls import Call
 from ckptlint_runtime.commit import commit, log_saved, partial_folder
+from ckptlint_runtime.engines import Engine, check_complete, sync_share
 from ckptlint_runtime.files import FileRecord
 from ckptlint_runtime.full import write_full
 from ckptlint_runtime.request import SaveRequest
@@ -25,6 +26,24 @@ def write_full_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -
         return {"files": to_json(records)}
 
     conclude_save(call, request, "write", list(tree), work, "full")
+
+
+def write_engine_save(call: Call, request: SaveRequest, engine: Engine) -> None:
+    """The engine writes as it is used to; then the ranks share the work of syncing its files."""
+    folder, channel = partial_folder(call, request), call.channel
+    call.phase("write", lambda: _nothing(engine.save(folder)))
+
+    def work() -> Json:
+        return {"files": to_json(sync_share(folder, channel.index, channel.world_size))}
+
+    def finish(reports: list[Json]) -> dict[str, FileRecord]:
+        records: dict[str, FileRecord] = {}
+        for report in reports:
+            records.update(from_json(report["files"]))
+        check_complete(folder, records)
+        return records
+
+    conclude_save(call, request, "sync", [], work, engine.mode, finish)
 
 
 def conclude_save(
@@ -52,6 +71,10 @@ def conclude_save(
     size = call.phase(phase, work, conclude)
     call.leave()
     log_saved(call, request, size)
+
+
+def _nothing(_result: object) -> None:
+    """What an engine's save returns is its own affair and may not be JSON."""
 
 
 def to_json(records: Mapping[str, FileRecord]) -> Json:
