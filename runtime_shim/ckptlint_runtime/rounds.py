@@ -25,7 +25,7 @@ Conclude = Callable[[list[Json]], Json]
 
 #: Share of the timeout that the other ranks add, so that the first rank settles the verdict first.
 _GRACE = 0.2
-_SHORTEST_GRACE = 0.3
+_SHORTEST_GRACE, _LONGEST_GRACE = 0.3, 30.0
 
 #: Once a rank has failed, the others are waited for this long, in seconds, at most: a rank that
 #: is stuck in a collective the failed one never joined will not come before that one has left.
@@ -115,10 +115,11 @@ class Round:
         return self._settle({"answer": answer, "slowest": slowest})
 
     def _await_verdict(self) -> dict[str, Json]:
-        grace = max(_SHORTEST_GRACE, self.timeout * _GRACE)
         pause = Pause(self.channel.world_size)
         failed = self._own_failure is not None
-        deadline = time.monotonic() + (self._patience() if failed else self.timeout) + grace
+        patience = self._patience() if failed else self.timeout
+        grace = min(_LONGEST_GRACE, max(_SHORTEST_GRACE, patience * _GRACE))
+        deadline = time.monotonic() + patience + grace
         while True:
             settled = self.verdict()
             if settled is not None:

@@ -295,7 +295,7 @@ def test_a_rank_that_fails_before_an_inner_collective_frees_the_others(
             "save_checkpoint": save_checkpoint_of_engine,
         }
         engine = type("DeepSpeedEngine", (), members)()
-        return attempt(lambda: save_checkpoint(engine, tmp_path / "a", timeout=0.5))
+        return attempt(lambda: save_checkpoint(engine, tmp_path / "a", work_timeout=1.5))
 
     for outcome in run_ranks(2, program):
         assert (outcome.value["error"], outcome.value["ranks"]) == ("RankFailedError", [victim])
