@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
 from types import FrameType
 
 from ckptlint_runtime.errors import Failure
@@ -43,3 +45,35 @@ def describe_failure(rank: int, error: BaseException) -> Failure:
 def _place(filename: str, line: int, function: str) -> str:
     shown = os.path.relpath(filename) if filename.startswith(os.getcwd() + os.sep) else filename
     return f"{shown}:{line} in {function}"
+
+
+def main_thread_place() -> str:
+    """Where the main thread is now: its innermost line outside libraries, from any thread."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    innermost = frame
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return describe_frame(frame or innermost)
+
+
+def caller_outside_libraries() -> str:
+    """The innermost line of the program itself that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    innermost = frame
+    while frame is not None and _is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return describe_frame(frame or innermost)
+
+
+def functions_on_stack() -> Iterator[str]:
+    """Names of the functions that led here, innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+
+
+def _is_library(filename: str) -> bool:
+    return filename.startswith((_PACKAGE, "<frozen")) or any(
+        name in filename for name in _LIBRARIES
+    )

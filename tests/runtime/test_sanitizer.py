@@ -1,0 +1,173 @@
+"""The sanitizer: a hang becomes an error on every rank that says who is where."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import ckptlint_runtime
+import pytest
+import torch
+import torch.distributed as dist
+from ckptlint_runtime.sanitize import sanitize
+from harness import attempt, run_ranks
+from torch.distributed import barrier as barrier_by_name
+
+SHIM = str(Path(ckptlint_runtime.__file__).parents[1])
+
+
+def test_matching_collectives_pass(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        with sanitize(patience=5):
+            tensor = torch.ones(2)
+            for _ in range(20):
+                dist.all_reduce(tensor)
+            work = dist.all_reduce(tensor, async_op=True)
+            work.wait()
+            found: list[Any] = [None, None]
+            dist.all_gather_object(found, rank)
+            group = dist.new_group([0])
+            if rank == 0:
+                dist.barrier(group)
+            dist.broadcast_object_list(found)
+            barrier_by_name()
+        assert dist.barrier.__module__ == "torch.distributed.distributed_c10d"
+        return found
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [[0, 1]] * 2
+
+
+def test_the_store_does_not_fill_up_with_collectives() -> None:
+    def program(rank: int) -> Any:
+        keys = []
+        with sanitize(patience=5):
+            for _ in range(3):
+                for _ in range(5):
+                    dist.barrier()
+                keys.append(dist.distributed_c10d._get_default_store().num_keys())
+        return keys
+
+    keys = run_ranks(2, program)[0].value
+    assert keys[-1] <= keys[0] + 3
+
+
+def test_different_collectives_are_told_apart_with_their_lines() -> None:
+    def program(rank: int) -> Any:
+        sanitize(patience=5)
+        dist.barrier()
+        if rank == 0:
+            return attempt(dist.barrier)
+        return attempt(lambda: dist.all_reduce(torch.ones(3)))
+
+    for outcome in run_ranks(2, program):
+        found = outcome.value
+        assert (found["error"], found["name"]) == ("RanksDisagreeError", "collective")
+        assert [0] in found["value"].values()
+        assert re.search(
+            r"rank 0 at .*test_sanitizer\.py:\d+ in attempt|rank 0 at", found["message"]
+        )
+        assert re.search(r"rank 1 at .*test_sanitizer\.py:\d+ in .*all_reduce\(", found["message"])
+
+
+@pytest.mark.parametrize(
+    "other", [torch.ones(3), torch.ones(2, dtype=torch.float64)], ids=["shape", "type"]
+)
+def test_tensors_of_another_shape_or_type_are_told_apart(other: torch.Tensor) -> None:
+    def program(rank: int) -> Any:
+        sanitize(patience=5)
+        return attempt(lambda: dist.all_reduce(other if rank else torch.ones(2)))
+
+    assert {o.value["error"] for o in run_ranks(2, program)} == {"RanksDisagreeError"}
+
+
+def test_a_rank_that_does_other_work_is_named_with_its_line() -> None:
+    def program(rank: int) -> Any:
+        sanitize(patience=0.6)
+        dist.barrier()
+        if rank == 1:
+            evaluate_for_long()
+        return attempt(dist.barrier)
+
+    for outcome in run_ranks(2, program):
+        found = outcome.value
+        assert (found["error"], found["ranks"], found["phase"]) == (
+            "MissingRanksError",
+            [1],
+            "barrier",
+        )
+        assert re.search(r"rank 1: .*test_sanitizer\.py:\d+ in evaluate_for_long", found["message"])
+        assert re.search(r"rank 0 at .*: waiting in barrier", found["message"])
+
+
+def evaluate_for_long() -> None:
+    time.sleep(1.6)
+
+
+def test_collectives_of_groups_are_counted_by_group() -> None:
+    def program(rank: int) -> Any:
+        sanitize(patience=2)
+        pair = dist.new_group([1, 2])
+        if rank:
+            dist.barrier(pair)
+            dist.barrier(pair)
+        dist.barrier()
+        return attempt(lambda: dist.barrier(pair) if rank == 1 else dist.barrier())
+
+    outcomes = run_ranks(3, program)
+    assert {outcome.value["error"] for outcome in outcomes} == {"MissingRanksError"}
+
+
+def test_it_can_be_restricted_to_checkpointing() -> None:
+    def save_checkpoint() -> Any:
+        return attempt(dist.barrier)
+
+    def program(rank: int) -> Any:
+        sanitize(patience=0.5, only_checkpoints=True)
+        dist.all_reduce(torch.ones(1))
+        if rank == 0:
+            return save_checkpoint()
+        time.sleep(1)
+        return None
+
+    zero, _ = run_ranks(2, program)
+    assert (zero.value["error"], zero.value["ranks"]) == ("MissingRanksError", [1])
+
+
+def test_functional_collectives_are_seen() -> None:
+    from torch.distributed import _functional_collectives as functional
+
+    def program(rank: int) -> Any:
+        sanitize(patience=5)
+        if rank == 0:
+            return attempt(lambda: functional.all_reduce(torch.ones(2), "sum", dist.group.WORLD))
+        return attempt(dist.barrier)
+
+    for outcome in run_ranks(2, program):
+        assert "functional all_reduce" in outcome.value["message"]
+
+
+def test_a_script_runs_under_torchrun(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys\n"
+        "import torch.distributed as dist\n"
+        "dist.init_process_group('gloo')\n"
+        "dist.barrier()\n"
+        "if dist.get_rank() == 0:\n"
+        "    dist.barrier()  # nobody else comes\n"
+        "print('rank', dist.get_rank(), sys.argv[1:], 'ends')\n"
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += ["-m", "ckptlint_runtime.sanitize", "--patience", "1", str(script), "--lr", "1"]
+    environment = {**os.environ, "PYTHONPATH": SHIM, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode != 0
+    assert "rank 1 ['--lr', '1'] ends" in done.stdout
+    assert "rank 1 did not come to it within 1 s" in done.stderr
+    assert f"rank 0 at {script}:6 in <module>: waiting in barrier" in done.stderr
+    assert "rank 1: its program has ended" in done.stderr
