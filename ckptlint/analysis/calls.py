@@ -31,6 +31,7 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
+    blank,
     marked,
     merge_ranks,
 )
@@ -282,7 +283,7 @@ class Caller(Evaluator):
             value = self.written(method, base).get(name)
             if value is not None and value not in found:
                 found.append(value)
-        told = [value for value in found if not self.blank(value)]
+        told = [value for value in found if not blank(value)]
         if len(told) == 1:
             return told[0]
         if not found:
@@ -291,13 +292,6 @@ class Caller(Evaluator):
             return found[0]
         mark = merge_ranks(*(value.rank for value in told))
         return Symbol(self.keys.number("attribute", self.keys.of(base), name), rank=mark)
-
-    @staticmethod
-    def blank(value: Value) -> bool:
-        """Say whether nothing is known of a value, or only that it is not there yet."""
-        return value.rank is None and (
-            isinstance(value, Symbol) or (isinstance(value, Const) and not value.value)
-        )
 
     def _field(self, definition: ClassDefinition, name: str) -> Value:
         annotation, value = definition.fields[name]

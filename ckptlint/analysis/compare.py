@@ -14,7 +14,7 @@ from typing import Literal
 
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import EMPTY, Branch, Exit, Item, Loop, Operation, Scope, Test, Trace
-from ckptlint.analysis.values import Site
+from ckptlint.analysis.values import Keys, Site
 
 _MAX_KEYS = 7
 _MAX_ALIGNED = 120
@@ -91,10 +91,13 @@ class Divergence:
 
 
 def compare(
-    one: Trace, ranks_one: RankClass, two: Trace, ranks_two: RankClass
+    one: Trace, ranks_one: RankClass, two: Trace, ranks_two: RankClass, keys: Keys
 ) -> list[Divergence]:
-    """Return the divergences between two traces of one function, one for each cause."""
-    return _Comparison(ranks_one, ranks_two, _sites(one), _sites(two)).run(one, two)
+    """Return the divergences between two traces of one function, one for each cause.
+
+    ``keys`` tells which combinations of conditions contradict themselves.
+    """
+    return _Comparison(ranks_one, ranks_two, sites(one), sites(two), keys).run(one, two)
 
 
 class _Comparison:
@@ -106,7 +109,9 @@ class _Comparison:
         ranks_two: RankClass,
         sites_one: frozenset[object],
         sites_two: frozenset[object],
+        keys: Keys,
     ) -> None:
+        self.keys = keys
         self.ranks = (ranks_one, ranks_two)
         self.sites = (sites_one, sites_two)
         self.found: dict[tuple[object, ...], Divergence] = {}
@@ -131,6 +136,8 @@ class _Comparison:
         keys = sorted((_keys(first) | _keys(second)) - given.keys())
         for values in _combinations(len(keys)):
             chosen = {**given, **dict(zip(keys, values, strict=True))}
+            if self._contradicts(chosen, keys):
+                continue
             a: list[Step] = []
             b: list[Step] = []
             end_a = _flatten(first, chosen, chain, levels, a)
@@ -143,6 +150,16 @@ class _Comparison:
             self._lists(a, b, chosen)
             if loop and end_a != end_b:
                 self._leaves(one, two, (end_a, a), (end_b, b), chain, levels)
+
+    def _contradicts(self, chosen: Mapping[int, bool], keys: Sequence[int]) -> bool:
+        """Say whether a compound condition has another truth than its parts give it."""
+        for key in keys:
+            if key in self.keys.meanings:
+                parts = {k: truth for k, truth in chosen.items() if k != key}
+                known = self.keys.known(key, parts)
+                if known is not None and known is not chosen[key]:
+                    return True
+        return False
 
     # -- plain lists ---------------------------------------------------------------------------
 
@@ -429,7 +446,7 @@ def _operations(steps: Sequence[Step], chosen: Mapping[int, bool]) -> list[Reach
     return found
 
 
-def _sites(trace: Trace) -> frozenset[object]:
+def sites(trace: Trace) -> frozenset[object]:
     """Return the places of all operations of a trace."""
     found: set[object] = set()
     stack: list[Item] = list(trace.items)

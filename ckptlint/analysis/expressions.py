@@ -27,10 +27,8 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
-    choose,
     marked,
     merge_ranks,
-    spread,
 )
 from ckptlint.analysis.world import World
 from ckptlint.facts import Predicate
@@ -132,15 +130,16 @@ class Evaluator(ABC):
             with frame.guarded(Test(Site(frame.module, node), "test", taken, test.rank)):
                 return run()
         assert isinstance(test, Choice)
-        known = frame.facts.get(test.key)
+        known = self.keys.known(test.key, frame.facts)
         if known is not None:
             return self.decide(frame, test.yes if known else test.no, node, yes, no)
         before, facts = dict(frame.variables), frame.facts
-        frame.facts = {**facts, test.key: True}
+        frame.facts = {**facts, **self.keys.implied(test.key, True)}
         with frame.capture() as first:
             one = self.decide(frame, test.yes, node, yes, no)
         after_one, frame.variables = frame.variables, before
-        facts_one, frame.facts = frame.facts, {**facts, test.key: False}
+        facts_one = frame.facts
+        frame.facts = {**facts, **self.keys.implied(test.key, False)}
         with frame.capture() as second:
             two = self.decide(frame, test.no, node, yes, no)
         if one.status == RAISE or two.status == RAISE:
@@ -160,17 +159,18 @@ class Evaluator(ABC):
             return one if one.status == NEXT else two
         frame.variables = self._joined(test.key, after_one, frame.variables)
         frame.facts = facts
-        return Outcome(NEXT, choose(test.key, one.value, two.value))
+        return Outcome(NEXT, self.keys.choose(test.key, one.value, two.value))
 
-    @staticmethod
-    def _joined(key: int, yes: dict[str, Value], no: dict[str, Value]) -> dict[str, Value]:
+    def _joined(
+        self, key: int, yes: dict[str, Value], no: dict[str, Value]
+    ) -> dict[str, Value]:
         joined = dict(no)
         for name, value in yes.items():
             other = no.get(name)
             if other is None:
                 joined[name] = value
             elif other is not value:
-                joined[name] = choose(key, value, other)
+                joined[name] = self.keys.choose(key, value, other)
         return joined
 
     def truth(self, value: Value) -> Value:
@@ -181,7 +181,7 @@ class Evaluator(ABC):
                     bool(value.value), rank=value.rank
                 )
             case Choice():
-                return spread(value, self.truth)
+                return self._tested(value)
             case Symbol(rank=None):
                 return Choice(value.key, TRUE, FALSE)
             case FunctionValue() | ModuleValue() | External():
@@ -192,12 +192,17 @@ class Evaluator(ABC):
         key = self.keys.number("truth", self.keys.of(value))
         return Choice(key, TRUE, FALSE)
 
+    def _tested(self, value: Choice) -> Value:
+        tested = self.keys.spread(value, self.truth)
+        if isinstance(tested, Symbol):
+            return self.truth(tested)
+        return self.keys.condition(tested) if isinstance(tested, Choice) else tested
+
     def negation(self, value: Value) -> Value:
         """Evaluate ``not value``."""
-        return spread(
+        return self.keys.spread(
             self.truth(value),
-            lambda leaf: Const(not leaf.value, rank=leaf.rank) if isinstance(leaf, Const) else leaf,
-            depth=12,
+            lambda leaf: Const(not leaf.value, rank=leaf.rank) if isinstance(leaf, Const) else leaf
         )
 
     # -- expressions ---------------------------------------------------------------------------
@@ -333,7 +338,7 @@ class Evaluator(ABC):
         if isinstance(node.op, ast.Not):
             return self.negation(value)
         if isinstance(node.op, ast.USub):
-            return spread(
+            return self.keys.spread(
                 value,
                 lambda leaf: Const(-leaf.value, rank=leaf.rank)
                 if isinstance(leaf, Const) and isinstance(leaf.value, int | float)
@@ -344,7 +349,7 @@ class Evaluator(ABC):
     def _BinOp(self, frame: Frame, node: ast.BinOp) -> Value:
         left = self.evaluate(frame, node.left)
         right = self.evaluate(frame, node.right)
-        return spread(left, lambda a: spread(right, lambda b: self._binary(node.op, a, b)))
+        return self.keys.spread(left, lambda a: self.keys.spread(right, lambda b: self._binary(node.op, a, b)))
 
     def _binary(self, op: ast.operator, left: Value, right: Value) -> Value:
         compute = _BINARY.get(type(op))
@@ -380,9 +385,9 @@ class Evaluator(ABC):
         result: Value | None = None
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(frame, comparator)
-            part = spread(
+            part = self.keys.spread(
                 left,
-                lambda a, op=op, right=right: spread(  # type: ignore[misc]
+                lambda a, op=op, right=right: self.keys.spread(  # type: ignore[misc]
                     right, lambda b: self.compare(type(op), a, b)
                 ),
             )
@@ -397,7 +402,7 @@ class Evaluator(ABC):
                 return marked(self.truth(right), a.rank) if a.value else a
             return self._derived("and", a, right)
 
-        return spread(self.truth(left), leaf, depth=12)
+        return self.keys.spread(self.truth(left), leaf)
 
     def compare(self, op: type[ast.cmpop], left: Value, right: Value) -> Value:
         """Compare two values, neither of them a choice."""

@@ -41,7 +41,7 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
-    choose,
+    blank,
     marked,
     merge_ranks,
 )
@@ -207,7 +207,7 @@ class Interpreter(Caller):
                 continue
             combined = value
             for key, truth in reversed(facts.items()):
-                combined = choose(key, *((combined, result) if truth else (result, combined)))
+                combined = self.keys.choose(key, *((combined, result) if truth else (result, combined)))
             result = combined
         return result
 
@@ -304,7 +304,7 @@ class Interpreter(Caller):
                 value = frame.closure.get(name)
             if value is None and name in frame.module.assigned and frame.function is not None:
                 value = self.module_variables(frame.module).get(name)
-            if value is not None and not self.blank(value):
+            if value is not None and not blank(value):
                 return False
         return True
 

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ckptlint.analysis.compare import Divergence, compare, merged
+from ckptlint.analysis.compare import Divergence, compare, merged, sites
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter, TooComplexError
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
-from ckptlint.analysis.sequences import Branch, Loop, Operation, Scope, Trace
+from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
 from ckptlint.project import Function, FunctionNode
@@ -138,7 +138,7 @@ class _Surveyor:
         for ranks, result in results.items():
             if ranks is FIRST or RAISE in (first.status, result.status):
                 continue
-            for divergence in compare(first.trace, FIRST, result.trace, ranks):
+            for divergence in compare(first.trace, FIRST, result.trace, ranks, self.world.keys):
                 known = found.get(divergence.key)
                 found[divergence.key] = merged(known, divergence) if known else divergence
         traces = {ranks: result.trace for ranks, result in results.items()}
@@ -169,26 +169,12 @@ def _completed(divergence: Divergence, traces: dict[RankClass, Trace]) -> Diverg
     absent = dict.fromkeys(divergence.absent)
     for ranks, trace in traces.items():
         if ranks not in present and ranks not in absent:
-            (present if wanted & _reached(trace) else absent)[ranks] = None
+            (present if wanted & sites(trace) else absent)[ranks] = None
     return replace(
         divergence,
         present=tuple(present),
         absent=tuple(ranks for ranks in absent if ranks not in present) or divergence.absent,
     )
-
-
-def _reached(trace: Trace) -> set[object]:
-    found: set[object] = set()
-    stack = list(trace.items)
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Operation):
-            found.add(item.site.key)
-        elif isinstance(item, Branch):
-            stack.extend(item.yes.items + item.no.items)
-        elif isinstance(item, Loop | Scope):
-            stack.extend(item.body.items)
-    return found
 
 
 def _kept(seen: list[_Seen]) -> Iterator[Located]:
