@@ -1,0 +1,156 @@
+"""Applying fixes: which of them go together, the text that comes out, and writing it down."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ckptlint.finding import Applicability, Edit, Finding
+from ckptlint.source import Source, SourceError
+
+
+class WriteError(Exception):
+    """A file could not be replaced; it is as it was."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One round: the findings whose fixes were applied, and the files that came out."""
+
+    findings: tuple[Finding, ...]
+    sources: Mapping[str, Source]
+
+
+def apply_round(
+    findings: Sequence[Finding],
+    sources: Mapping[str, Source],
+    allowed: Collection[Applicability],
+    editable: Collection[str],
+) -> Applied:
+    """Apply all fixes that do not touch each other; the others wait for the next round.
+
+    ``sources`` are the files by display name; only ``editable`` ones are changed, and a fix that
+    needs another one is left. Where the fixes together break a file, the first goes alone.
+    """
+    fixable = [
+        finding
+        for finding in findings
+        if finding.fix is not None
+        and finding.fix.applicability in allowed
+        and all(edit.span.path in editable for edit in finding.fix.edits)
+    ]
+    chosen = compatible(fixable)
+    while chosen:
+        try:
+            return Applied(tuple(chosen), _rewritten(chosen, sources))
+        except (SourceError, UnicodeEncodeError):
+            chosen = chosen[:1] if len(chosen) > 1 else []
+    return Applied((), {})
+
+
+def compatible(findings: Iterable[Finding]) -> list[Finding]:
+    """Choose, in order, the findings whose edits do not overlap those chosen before.
+
+    Findings that one and the same rewrite clears go together.
+    """
+    chosen: list[Finding] = []
+    taken: set[Edit] = set()
+    for finding in findings:
+        edits = finding.fix.edits if finding.fix is not None else ()
+        fresh = [edit for edit in edits if edit not in taken]
+        if edits and (not fresh or not any(_touch(a, b) for a in edits for b in taken)):
+            chosen.append(finding)
+            taken.update(fresh)
+    return chosen
+
+
+def _touch(one: Edit, other: Edit) -> bool:
+    """Say whether two edits overlap; two that meet at a point do when one of them inserts there,
+    since then their order would matter."""
+    if one.span.path != other.span.path:
+        return False
+    start, end = (one.span.line, one.span.column), (one.span.end_line, one.span.end_column)
+    first = (other.span.line, other.span.column)
+    last = (other.span.end_line, other.span.end_column)
+    if start == end or first == last:
+        return start <= last and first <= end
+    return start < last and first < end
+
+
+def _rewritten(findings: Iterable[Finding], sources: Mapping[str, Source]) -> dict[str, Source]:
+    edits: dict[str, dict[Edit, None]] = {}
+    for finding in findings:
+        for edit in finding.fix.edits if finding.fix is not None else ():
+            edits.setdefault(edit.span.path, {})[edit] = None
+    changed = {path: edited(sources[path], list(each)) for path, each in edits.items()}
+    for source in changed.values():
+        _ = source.tree  # raises SourceError: what came out must still be Python
+    return changed
+
+
+def edited(source: Source, edits: Sequence[Edit]) -> Source:
+    """Return the source with edits spliced in; every byte outside of them stays as it was.
+
+    Raises UnicodeEncodeError when the file's encoding cannot hold the new text.
+    """
+    text = "".join(source.lines)
+    starts = [0]
+    for line in source.lines:
+        starts.append(starts[-1] + len(line))
+
+    def offset(line: int, column: int) -> int:
+        return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
+
+    pieces: list[str] = []
+    position = 0
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        start = offset(edit.span.line, edit.span.column)
+        pieces += [text[position:start], edit.text]
+        position = offset(edit.span.end_line, edit.span.end_column)
+    pieces.append(text[position:])
+    # The codec of a file with a byte-order mark is utf-8-sig, which writes the mark again.
+    return Source(source.path, source.display, "".join(pieces).encode(source.encoding))
+
+
+def write(before: Source, after: Source) -> None:
+    """Replace a file at once: whoever looks sees the old text or the new one, whole.
+
+    The mode is kept and a symbolic link stays a link. Raises WriteError when the file is
+    read-only, is no longer what was read, or cannot be written.
+    """
+    path = os.path.realpath(before.path)
+    try:
+        status = os.stat(path)
+        if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+            raise WriteError("it is read-only")
+        if not os.access(path, os.W_OK):
+            raise WriteError("you may not write it")
+        with open(path, "rb") as file:
+            if file.read() != before.data:
+                raise WriteError("it was changed while it was analysed")
+        _replace(path, after.data, status)
+    except OSError as error:
+        raise WriteError(error.strerror or str(error)) from error
+
+
+def _replace(path: str, data: bytes, status: os.stat_result) -> None:
+    folder = os.path.dirname(path)
+    handle, temporary = tempfile.mkstemp(prefix=".ckptlint-", suffix=".tmp", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if hasattr(os, "chown"):
+            with suppress(PermissionError):  # only root may give a file away
+                os.chown(temporary, status.st_uid, status.st_gid)
+        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise

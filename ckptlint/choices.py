@@ -1,0 +1,4 @@
+"""The words that options and settings choose from; apart, so that the command line starts fast."""
+
+FORMATS = ("full", "concise", "json", "github")
+LEVELS = ("certain", "likely", "possible")

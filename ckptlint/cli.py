@@ -1,0 +1,157 @@
+"""The command line. Everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ckptlint import __version__
+from ckptlint.choices import FORMATS, LEVELS
+
+if TYPE_CHECKING:
+    from ckptlint.rule import Rule
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="ckptlint %(version)s")
+def cli() -> None:
+    """Find collective calls and checkpoint saves that only some ranks reach.
+
+    In a distributed job a collective call returns only when every rank has made it. ckptlint
+    compares what each rank does and reports calls that some ranks never reach, before the job
+    hangs on them.
+    """
+
+
+@cli.command()
+@click.argument("paths", nargs=-1)
+@click.option("--fix", is_flag=True, help="Apply safe fixes and report what remains.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: apply also fixes to be read."
+)
+@click.option(
+    "--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing."
+)
+@click.option(
+    "--select",
+    metavar="CODES",
+    multiple=True,
+    help="Rules to check instead of the default: codes, beginnings of codes, or ALL.",
+)
+@click.option("--extend-select", metavar="CODES", multiple=True, help="Rules to check besides.")
+@click.option("--ignore", metavar="CODES", multiple=True, help="Rules not to check.")
+@click.option(
+    "--confidence",
+    type=click.Choice(LEVELS),
+    help="Show findings at least this sure.  [default: likely]",
+)
+@click.option("--output-format", type=click.Choice(FORMATS), help="How to report.  [default: full]")
+@click.option(
+    "--output-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report to this file.",
+)
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
+@click.option("--include-tests", is_flag=True, help="Check test files that are found by walking.")
+@click.option("--force-exclude", is_flag=True, help="Heed exclusions for files named here, too.")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Take the settings from this file.",
+)
+@click.option("--isolated", is_flag=True, help="Take no settings from any file.")
+@click.option(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="Check standard input (path -) as if it stood in this file.",
+)
+def check(**options: object) -> None:
+    """Check files and folders (default: the current folder).
+
+    Folders are walked, heeding .gitignore. Test files found there are not checked, since tests
+    build mismatches on purpose; a file that is named is always checked. Write - to check standard
+    input.
+
+    Exit status: 0 when nothing was found, 1 when something was, 2 when the usage was wrong or a
+    file could not be analysed.
+    """
+    from ckptlint.checking import Invocation, run
+
+    sys.exit(run(Invocation.from_options(options)))
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Explain a rule, given its code or its name."""
+    rule = _rule(code)
+    text = f"# {rule.code}: {rule.name}\n\n{rule.text.rstrip()}\n"
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(text))
+    else:
+        click.echo(text, nl=False)
+
+
+def _rule(code: str) -> Rule:
+    from ckptlint.catalogue import UnknownCodeError, find, rules
+
+    try:
+        return find(code, rules())
+    except UnknownCodeError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@cli.command()
+@click.option("--output-format", type=click.Choice(("table", "json")), default="table")
+def rules(output_format: str) -> None:
+    """List all rules."""
+    from ckptlint import catalogue, lookup
+    from ckptlint.terminal import screen_of
+
+    known = catalogue.rules().values()
+    if output_format == "json":
+        click.echo(lookup.rules_as_json(known))
+    else:
+        click.echo(lookup.rules_as_table(known, screen_of(sys.stdout)), nl=False)
+
+
+@cli.command()
+@click.argument("name")
+def facts(name: str) -> None:
+    """Tell what is known of an API: who must call it, and what happens otherwise.
+
+    NAME is a dotted name or the end of one, such as save_checkpoint or Accelerator.save_state.
+    """
+    from ckptlint_rules import facts as all_facts
+
+    from ckptlint import lookup
+    from ckptlint.terminal import screen_of
+
+    try:
+        text = lookup.facts_about(name, all_facts(), screen_of(sys.stdout))
+    except lookup.UnknownNameError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(text, nl=False)
+
+
+def main() -> None:
+    """Run the command line; a fault of our own exits with 2, since 1 says that there are
+    findings."""
+    from ckptlint.terminal import tolerate_narrow_encodings
+
+    tolerate_narrow_encodings()
+    try:
+        cli(prog_name="ckptlint")
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        click.echo("ckptlint: this is a fault of ckptlint itself; please report it", err=True)
+        sys.exit(2)

@@ -1,0 +1,228 @@
+"""From discovered files to a report: read, analyse, drop what was silenced, fix, sort."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ckptlint.apply import WriteError, apply_round, write
+from ckptlint.catalogue import NOT_ANALYSED
+from ckptlint.config import Settings
+from ckptlint.discovery import Discovery, ProjectFiles
+from ckptlint.engine import Request, analyse, not_analysed
+from ckptlint.facts import FactSet
+from ckptlint.finding import Applicability, Finding
+from ckptlint.ignores import patterns
+from ckptlint.project import display_path
+from ckptlint.reading import read
+from ckptlint.source import Source, SourceError
+from ckptlint.suppress import Comments, comments, suppression
+
+Analyse = Callable[[Request], Sequence[Finding]]
+_MAX_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Files analysed; test files passed over; files that were not, or not wholly, analysed."""
+
+    checked: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a run.
+
+    ``findings`` remain, ``fixed`` are gone from the new text. ``changes`` are files before and
+    after the fixes; ``sources`` all files that a finding may name, as they are on disk now, by
+    display name. ``errors`` are sentences about what could not be done.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    fixed: tuple[Finding, ...] = ()
+    files: Counts = Counts()
+    changes: tuple[tuple[Source, Source], ...] = ()
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something could not be analysed or written."""
+        return bool(self.errors) or any(f.code == NOT_ANALYSED for f in self.findings)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What to do with fixes: offer them, apply those of these kinds, write what comes out."""
+
+    offer: bool = True
+    allowed: frozenset[Applicability] = frozenset()
+    write: bool = False
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs the analysis over discovered projects.
+
+    ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
+    the contents of files that are not to be read from disk (the text of an editor, standard
+    input), by path. A file for which ``may_matter`` is false of its bytes is taken as checked
+    without being parsed.
+    """
+
+    cwd: Path
+    facts: FactSet
+    mode: Mode = Mode()
+    overlay: Mapping[Path, bytes] = field(default_factory=dict)
+    analyse: Analyse = analyse
+    may_matter: Callable[[bytes], bool] = lambda _: True
+    noqa: bool = True
+
+    def run(self, discovery: Discovery) -> Report:
+        """Analyse every project and put the outcomes together."""
+        reports = [self._project(project) for project in discovery.projects]
+        unread = [
+            not_analysed(display_path(failure.path, self.cwd), failure.reason)
+            for failure in discovery.failures
+        ]
+        findings = [*unread, *(finding for report in reports for finding in report.findings)]
+        return Report(
+            findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
+            fixed=tuple(finding for report in reports for finding in report.fixed),
+            files=Counts(
+                sum(report.files.checked for report in reports),
+                discovery.tests,
+                sum(report.files.failed for report in reports) + len(unread),
+            ),
+            changes=tuple(change for report in reports for change in report.changes),
+            sources={name: source for report in reports for name, source in report.sources.items()},
+            errors=tuple(error for report in reports for error in report.errors),
+        )
+
+    def _project(self, files: ProjectFiles) -> Report:
+        sources, failures = self._read(files)
+        asked = {display_path(path, self.cwd) for path in files.asked}
+        original = sources
+        first = findings = self._findings(files, sources, asked, failures)
+        fixed: list[Finding] = []
+        rounds = _MAX_ROUNDS if self.mode.allowed else 0
+        for _ in range(rounds):
+            applied = apply_round(findings, sources, self.mode.allowed, asked)
+            if not applied.sources:
+                break
+            fixed.extend(applied.findings)
+            sources = {**sources, **applied.sources}
+            findings = self._findings(files, sources, asked, failures)
+        changes = [
+            (original[name], source)
+            for name, source in sorted(sources.items())
+            if source.data != original[name].data
+        ]
+        unwritten = self._write(changes) if self.mode.write else {}
+        # What could not be written is as it was, and so are the findings in it.
+        fixed = [finding for finding in fixed if finding.span.path not in unwritten]
+        findings = [
+            *(finding for finding in findings if finding.span.path not in unwritten),
+            *(finding for finding in first if finding.span.path in unwritten),
+        ]
+        failed = {finding.span.path for finding in findings if finding.code == NOT_ANALYSED}
+        failed |= failures.keys() & asked
+        return Report(
+            findings=tuple(findings),
+            fixed=tuple(fixed),
+            files=Counts(len(asked - failed), 0, len(failed)),
+            changes=tuple(c for c in changes if c[0].display not in unwritten),
+            sources={**sources, **{name: original[name] for name in unwritten}},
+            errors=tuple(f"cannot write {name}: {why}" for name, why in unwritten.items()),
+        )
+
+    def _read(self, files: ProjectFiles) -> tuple[dict[str, Source], dict[str, SourceError]]:
+        """Read a project; a file around the asked ones that cannot be read is left out."""
+        sources: dict[str, Source] = {}
+        failures: dict[str, SourceError] = {}
+        for path in (*files.asked, *files.around):
+            name = display_path(path, self.cwd)
+            try:
+                if path in self.overlay:
+                    source = Source(path, name, self.overlay[path])
+                else:
+                    source = read(path, self.cwd)
+            except SourceError as error:
+                failures[name] = error
+            else:
+                if self.may_matter(source.data):
+                    sources[name] = source
+        return sources, failures
+
+    def _findings(
+        self,
+        files: ProjectFiles,
+        sources: Mapping[str, Source],
+        asked: Collection[str],
+        failures: Mapping[str, SourceError],
+    ) -> list[Finding]:
+        request = Request(
+            sources=tuple(sources.values()),
+            asked=asked,
+            root=files.root,
+            facts=self.facts + files.settings.facts,
+            codes=files.settings.codes,
+            fixes=self.mode.offer,
+        )
+        unread = [
+            not_analysed(name, error.reason, error.line)
+            for name, error in failures.items()
+            if name in asked
+        ]
+        found = [*unread, *self.analyse(request)]
+        kept = visible(found, files.settings, sources, self.cwd, self.noqa)
+        return sorted(kept, key=lambda finding: finding.sort_key)
+
+    def _write(self, changes: Iterable[tuple[Source, Source]]) -> dict[str, str]:
+        """Write the new texts; return the reasons of those that could not be, by display name."""
+        unwritten: dict[str, str] = {}
+        for before, after in changes:
+            try:
+                write(before, after)
+            except WriteError as error:
+                unwritten[before.display] = str(error)
+        return unwritten
+
+
+def visible(
+    findings: Iterable[Finding],
+    settings: Settings,
+    sources: Mapping[str, Source],
+    cwd: Path,
+    noqa: bool = True,
+) -> list[Finding]:
+    """Return the findings that the settings and the comments in the files leave."""
+    known: dict[str, Comments] = {}
+
+    def comments_of(name: str) -> Comments:
+        if name not in known:
+            known[name] = comments(sources[name]) if name in sources else Comments()
+        return known[name]
+
+    return [
+        finding
+        for finding in findings
+        if finding.code in settings.codes
+        and finding.confidence.level >= settings.confidence.level
+        and not ignored_in_file(finding, settings, cwd)
+        and suppression(finding, comments_of, noqa) is None
+    ]
+
+
+def ignored_in_file(finding: Finding, settings: Settings, cwd: Path) -> bool:
+    """Say whether ``per-file-ignores`` silence a finding; patterns are those of ``exclude``."""
+    path = str(cwd / finding.span.path)
+    for pattern, codes in settings.per_file_ignores:
+        if finding.code in codes:
+            compiled = patterns(str(settings.base), [pattern])
+            if compiled is not None and compiled.verdict(path, folder=False):
+                return True
+    return False
