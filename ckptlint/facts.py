@@ -257,6 +257,8 @@ def parse(table: Mapping[str, Any], where: str) -> FactSet:
         if not isinstance(entries, list):
             raise FactsError(f"{where}: [{key}] must be written [[{key}]]")
         for number, entry in enumerate(entries, 1):
+            if not isinstance(entry, Mapping):
+                raise FactsError(f"{where}: [[{key}]] number {number} must be a table")
             place = f"{where}: [[{key}]] number {number} ({entry.get('name', 'without a name')})"
             records.extend(
                 _build(kind, {**single, "framework": framework}, place)
@@ -268,6 +270,8 @@ def parse(table: Mapping[str, Any], where: str) -> FactSet:
 def _one_per_name(entry: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     """Expand ``names = [...]`` (the same record for several APIs) into single records."""
     if "names" in entry and "name" not in entry and "backend" not in entry:
+        if not isinstance(entry["names"], list):
+            return (entry,)  # told as an unknown key
         rest = {key: value for key, value in entry.items() if key != "names"}
         return ({**rest, "name": name} for name in entry["names"])
     return (entry,)

@@ -131,6 +131,23 @@ class Module:
                 roots.add(node.module.partition(".")[0])
         return frozenset(roots)
 
+    def renames(self) -> Iterator[tuple[str, str]]:
+        """Yield what is bound under another name: ``import a as b``, and ``b = x.a`` on top."""
+        for name, target in self.symbols.items():
+            if isinstance(target, Import):
+                original = (target.name or target.module).rpartition(".")[2]
+                if original != name:
+                    yield original, name
+        for statement in _statements(self.tree.body):
+            if isinstance(statement, ast.Assign):
+                names = {
+                    node.attr if isinstance(node, ast.Attribute) else node.id
+                    for node in ast.walk(statement.value)
+                    if isinstance(node, ast.Attribute | ast.Name)
+                }
+                for target_name in stored_names(statement):
+                    yield from ((name, target_name) for name in names if name != target_name)
+
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Every function of the file that is not inside another function."""

@@ -471,6 +471,8 @@ class Caller(Evaluator):
                         return self.call(frame, method, arguments, site)
             case Choice():
                 return self._call_choice(frame, callee, arguments, site)
+            case Const():  # a name that conventionally is a predicate, written as a function
+                return callee
         return self._result(callee, arguments)
 
     def _result(self, callee: Value, arguments: Arguments) -> Symbol:
@@ -513,7 +515,7 @@ class Caller(Evaluator):
             return self._result(callee, arguments)
         result = self.run(callee, arguments)
         frame.scopes |= result.scopes
-        if result.trace:
+        if result.trace.matters:
             frame.trace.append(
                 Scope(site, callee.function, result.trace, tuple(frame.guards))
             )
@@ -545,7 +547,7 @@ class Caller(Evaluator):
             function = FunctionValue(method, None, plain)
             result = self.run(function, arguments)
             frame.scopes |= result.scopes
-            if result.trace:
+            if result.trace.matters:
                 frame.trace.append(Scope(site, method, result.trace, tuple(frame.guards)))
             known = tuple(
                 (name, value)

@@ -97,7 +97,7 @@ def compare(
 
     ``keys`` tells which combinations of conditions contradict themselves.
     """
-    return _Comparison(ranks_one, ranks_two, sites(one), sites(two), keys).run(one, two)
+    return _Comparison(ranks_one, ranks_two, _paths(one), _paths(two), keys).run(one, two)
 
 
 class _Comparison:
@@ -107,13 +107,13 @@ class _Comparison:
         self,
         ranks_one: RankClass,
         ranks_two: RankClass,
-        sites_one: frozenset[object],
-        sites_two: frozenset[object],
+        paths_one: frozenset[object],
+        paths_two: frozenset[object],
         keys: Keys,
     ) -> None:
         self.keys = keys
         self.ranks = (ranks_one, ranks_two)
-        self.sites = (sites_one, sites_two)
+        self.paths = (paths_one, paths_two)
         self.found: dict[tuple[object, ...], Divergence] = {}
 
     def run(self, one: Trace, two: Trace) -> list[Divergence]:
@@ -134,6 +134,7 @@ class _Comparison:
             return
         first, second = _trimmed(one.items, two.items)
         keys = sorted((_keys(first) | _keys(second)) - given.keys())
+        seen: set[object] = set()
         for values in _combinations(len(keys)):
             chosen = {**given, **dict(zip(keys, values, strict=True))}
             if self._contradicts(chosen, keys):
@@ -147,6 +148,10 @@ class _Comparison:
                 for end, steps in ((end_a, a), (end_b, b))
             ):
                 continue  # one rank tries again while the others wait in the same call
+            paths = tuple(tuple((id(s.item), s.chain) for s in steps) for steps in (a, b))
+            if paths in seen:
+                continue
+            seen.add(paths)
             self._lists(a, b, chosen)
             if loop and end_a != end_b:
                 self._leaves(one, two, (end_a, a), (end_b, b), chain, levels)
@@ -164,6 +169,8 @@ class _Comparison:
     # -- plain lists ---------------------------------------------------------------------------
 
     def _lists(self, a: list[Step], b: list[Step], chosen: Mapping[int, bool]) -> None:
+        if [s.item.shape for s in a if not s.marks] == [s.item.shape for s in b if not s.marks]:
+            return
         gaps: list[tuple[list[Step], list[Step]]] = []
         for gap in _aligned(a, b):
             if isinstance(gap[0], Step):
@@ -301,7 +308,8 @@ class _Comparison:
     ) -> None:
         absent = self.ranks[1 - side]
         exempt = (
-            reached.operation.site.key in self.sites[1 - side] and absent.global_rank != 0
+            _path(reached.chain, reached.operation) in self.paths[1 - side]
+            and absent.global_rank != 0
         )
         self._record(
             Divergence(
@@ -448,17 +456,31 @@ def _operations(steps: Sequence[Step], chosen: Mapping[int, bool]) -> list[Reach
 
 def sites(trace: Trace) -> frozenset[object]:
     """Return the places of all operations of a trace."""
-    found: set[object] = set()
-    stack: list[Item] = list(trace.items)
-    while stack:
-        item = stack.pop()
+    return frozenset(operation.site.key for _, operation in _walk(trace.items, ()))
+
+
+def _paths(trace: Trace) -> frozenset[object]:
+    """Return the places of all operations together with the calls that lead to them."""
+    return frozenset(_path(chain, operation) for chain, operation in _walk(trace.items, ()))
+
+
+def _path(chain: tuple[Scope, ...], operation: Operation) -> object:
+    return (*(scope.site.key for scope in chain), operation.site.key)
+
+
+def _walk(
+    items: Sequence[Item], chain: tuple[Scope, ...]
+) -> Iterator[tuple[tuple[Scope, ...], Operation]]:
+    for item in items:
         if isinstance(item, Operation):
-            found.add(item.site.key)
+            yield chain, item
         elif isinstance(item, Branch):
-            stack.extend(item.yes.items + item.no.items)
-        elif isinstance(item, Loop | Scope):
-            stack.extend(item.body.items)
-    return frozenset(found)
+            yield from _walk(item.yes.items, chain)
+            yield from _walk(item.no.items, chain)
+        elif isinstance(item, Loop):
+            yield from _walk(item.body.items, chain)
+        elif isinstance(item, Scope):
+            yield from _walk(item.body.items, (*chain, item))
 
 
 def _meets(a: Step, b: Step) -> int:

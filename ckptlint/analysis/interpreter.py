@@ -524,7 +524,7 @@ class Interpreter(Caller):
         for name, value in before.items():
             frame.variables.setdefault(name, value)
         body = Trace(items)
-        if body.acts or body.returns:
+        if body.matters or body.returns:
             site = Site(frame.module, node)
             frame.trace.append(Loop(site, body, endless, tuple(frame.guards)))
         if status == RAISE and isinstance(node, ast.While) and _always(node.test):

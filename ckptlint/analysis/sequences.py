@@ -189,6 +189,16 @@ class Trace:
         )
 
     @cached_property
+    def matters(self) -> bool:
+        """Whether a caller has to know of this: a collective or a ``yield`` is inside."""
+        return self.acts or any(
+            isinstance(item, Yield)
+            or (isinstance(item, Branch) and (item.yes.matters or item.no.matters))
+            or (isinstance(item, Loop | Scope) and item.body.matters)
+            for item in self.items
+        )
+
+    @cached_property
     def functions(self) -> frozenset[ast.AST]:
         """The definitions of the functions whose bodies were spliced in, at any depth."""
         found: set[ast.AST] = set()

@@ -50,6 +50,10 @@ class World:
         self.modules = tuple(modules)
         self._identifiers: dict[ast.AST, frozenset[str]] = {}
         self._digests: dict[ast.stmt, Digest] = {}
+        self._renamed: dict[str, set[str]] = defaultdict(set)
+        for module in self.modules:
+            for name, other in module.renames():
+                self._renamed[name].add(other)
         interesting = knowledge.interesting
         operations = knowledge.operations
         ranked = frozenset(knowledge.conventions) | _RANK_SOURCES | _last_names(
@@ -70,7 +74,12 @@ class World:
         found = set(seeds)
         queue = list(seeds)
         while queue:
-            for function in mentions.get(queue.pop(), ()):
+            current = queue.pop()
+            for name in self._renamed.get(current, ()):
+                if name not in found:
+                    found.add(name)
+                    queue.append(name)
+            for function in mentions.get(current, ()):
                 names = {function.name}
                 if function.owner is not None and function.name in ("__init__", "__call__"):
                     names.add(function.owner.qualname.rpartition(".")[2])
