@@ -61,6 +61,7 @@ def main() -> None:
             one, other = statistics.median(base), statistics.median(ours)
             print(
                 f"{mode:8} bare {one:6.2f} s  guarded {other:6.2f} s  ratio {other / one:5.2f}"
+                f"  of the best {min(ours) / min(base):5.2f}"
                 f"  (bare {min(base):.2f}-{max(base):.2f}, guarded {min(ours):.2f}-{max(ours):.2f})"
             )
 

@@ -11,17 +11,19 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 #: Blocks from this size on, in bytes, are checksummed on a second thread while they are written.
 _PARALLEL_FROM = 1 << 20
 _READ_BLOCK = 1 << 22
+#: After so many bytes the disk is set to work while the next ones are produced.
+_FLUSH_EVERY = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class CheckedFile(io.RawIOBase):
         self._progress = progress
         self._sync_on_close = sync_on_close
         self._helper: ThreadPoolExecutor | None = None
+        self._flush: Future[None] | None = None
+        self._flushed_at = 0
         self._size = 0
         self._crc32 = 0
         #: The first error of a write; a serializer above may bury it under one of its own.
@@ -129,16 +133,18 @@ class CheckedFile(io.RawIOBase):
         view = memoryview(data).cast("B")
         try:
             self._layer.perform("write", self._path, lambda: self._write_checked(view))
+            self._flush_early()
         except OSError as error:
             self.error = self.error or error
             raise
-        self._size += view.nbytes
         if self._progress is not None:
             self._progress(self._size)
         return view.nbytes
 
     def sync(self) -> FileRecord:
         """fsync, and say what the file holds."""
+        if self._flush is not None:
+            self._flush.result()  # the system reports a failed flush once: here, or never
         self._layer.perform("fsync", self._path, lambda: os.fsync(self._descriptor))
         return self.record
 
@@ -160,23 +166,37 @@ class CheckedFile(io.RawIOBase):
             os.close(self._descriptor)
             super().close()
 
-    def _write_checked(self, view: memoryview) -> None:
-        if view.nbytes < _PARALLEL_FROM:
-            self._crc32 = zlib.crc32(view, self._crc32)
-            self._write_all(view)
+    def _flush_early(self) -> None:
+        """Have the disk write what is there already, so that the last fsync finds little to do."""
+        if self._size - self._flushed_at < _FLUSH_EVERY or self._helper is None:
             return
+        if self._flush is not None:
+            if not self._flush.done():
+                return
+            self._flush.result()
+        self._flush = self._submit(getattr(os, "fdatasync", os.fsync), self._descriptor)
+        self._flushed_at = self._size
+
+    def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T] | None:
+        """Run ``work`` on a helper thread; None when there is no more starting of threads."""
         if self._helper is None:
-            self._helper = ThreadPoolExecutor(1, thread_name_prefix="ckptlint-checksum")
+            self._helper = ThreadPoolExecutor(2, thread_name_prefix="ckptlint-file")
         try:
-            checksum = self._helper.submit(zlib.crc32, view, self._crc32)
-        except RuntimeError:  # the interpreter is on its way out and starts no more work
-            self._crc32 = zlib.crc32(view, self._crc32)
-            self._write_all(view)
-            return
+            return self._helper.submit(work, *arguments)
+        except RuntimeError:  # the interpreter is on its way out
+            return None
+
+    def _write_checked(self, view: memoryview) -> None:
+        checksum = None
+        if view.nbytes >= _PARALLEL_FROM:
+            checksum = self._submit(zlib.crc32, view, self._crc32)
         try:
             self._write_all(view)
         finally:
-            self._crc32 = checksum.result()
+            # Not before the checksum is done may the caller have its memory back.
+            done = zlib.crc32(view, self._crc32) if checksum is None else checksum.result()
+        self._crc32 = done
+        self._size += view.nbytes
 
     def _write_all(self, view: memoryview) -> None:
         done = 0

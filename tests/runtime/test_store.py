@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import ckptlint_runtime
 import pytest
 import torch
 import torch.distributed as dist
-from ckptlint_runtime import agree, latest_checkpoint, save_checkpoint
+from ckptlint_runtime import agree, coordination, latest_checkpoint, save_checkpoint
 from ckptlint_runtime.channel import open_channel
+from ckptlint_runtime.control_store import Pause
 from ckptlint_runtime.rounds import Round
 from harness import attempt, run_ranks
 
@@ -117,17 +116,7 @@ def test_a_handler_of_the_programs_own_decides_about_sigterm(tmp_path: Path) -> 
 
 def test_when_the_host_of_the_store_dies_its_rank_is_named(tmp_path: Path) -> None:
     def program(rank: int) -> Any:
-        port_file = tmp_path / "port"
-        if rank == 0:
-            store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-            (tmp_path / "fresh").write_text(str(store.port))
-            os.rename(tmp_path / "fresh", port_file)
-        else:
-            while not port_file.exists():
-                time.sleep(0.01)
-            port = int(port_file.read_text())
-            store = dist.TCPStore("127.0.0.1", port, is_master=False, wait_for_workers=False)
-        dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+        join_store_of_rank_zero(rank, tmp_path)
 
         def state() -> dict[str, int]:
             if rank == 0:
@@ -144,22 +133,45 @@ def test_when_the_host_of_the_store_dies_its_rank_is_named(tmp_path: Path) -> No
 
 def test_the_first_rank_stays_until_the_others_have_its_answer(tmp_path: Path) -> None:
     """Rank zero hosts the store and leaves right after its last call, as scripts do."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        f"import sys; sys.path.insert(0, {str(Path(ckptlint_runtime.__file__).parents[1])!r})\n"
-        "import os, torch.distributed as dist, ckptlint_runtime as c\n"
-        "rank = int(sys.argv[1])\n"
-        f"store = dist.FileStore({str(tmp_path / 'files')!r}, 2)\n"
-        "dist.init_process_group('gloo', store=store, rank=rank, world_size=2)\n"
-        f"print(c.save_checkpoint({{'n': 1}}, {str(tmp_path / 'a')!r}))\n"
-    )
-    ranks = [
-        subprocess.Popen([sys.executable, str(script), str(rank)], stdout=subprocess.PIPE)
-        for rank in range(2)
-    ]
-    for rank in ranks:
-        output, _ = rank.communicate(timeout=30)
-        assert output.decode().strip() == str(tmp_path / "a")
+
+    def program(rank: int) -> Any:
+        join_store_of_rank_zero(rank, tmp_path)
+        if rank == 1:
+            Pause.SHORTEST = Pause.LONGEST = 0.5  # asks for the answer half a second late
+        path = save_checkpoint({"n": 1}, tmp_path / "a")
+        atexit._run_exitfuncs()
+        return str(path)
+
+    for outcome in run_ranks(2, program, process_group=False):
+        assert outcome.value == str(tmp_path / "a"), outcome.message
+
+
+def join_store_of_rank_zero(rank: int, root: Path) -> None:
+    """A job whose store lives in rank zero, as without torchrun."""
+    if rank == 0:
+        store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        (root / "fresh").write_text(str(store.port))
+        os.rename(root / "fresh", root / "port")
+    else:
+        while not (root / "port").exists():
+            time.sleep(0.01)
+        port = int((root / "port").read_text())
+        store = dist.TCPStore("127.0.0.1", port, is_master=False, wait_for_workers=False)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
+
+
+def test_a_root_that_is_not_shared_is_a_disagreement(tmp_path: Path) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a")
+
+    def program(rank: int) -> Any:
+        if rank == 1:
+            coordination.complete = lambda folder: None
+        return attempt(lambda: latest_checkpoint(tmp_path))
+
+    for outcome in run_ranks(2, program):
+        found = outcome.value
+        assert (found["error"], found["name"]) == ("RanksDisagreeError", "latest checkpoint")
+        assert [1] in found["value"].values()
 
 
 def test_one_record_per_save_says_bytes_phases_and_the_slowest_rank(
