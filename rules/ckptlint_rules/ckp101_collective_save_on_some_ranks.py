@@ -1,6 +1,85 @@
 """A collective save is called by some ranks only.
 
-PAGE
+## What it does
+
+Finds checkpoint saves that every rank must call, and that a rank test keeps from some of them:
+DeepSpeed's `save_checkpoint`, Accelerate's `save_state`, a Lightning `Trainer.save_checkpoint` or
+`Fabric.save`, `torch.distributed.checkpoint.save`, the `save_model` of a transformers `Trainer`,
+and functions of your own that end in one of these. The test may stand around the save itself,
+around a call that leads to it, or in another file.
+
+## Why is this bad?
+
+Such a save looks like `torch.save`, but it is a meeting: each rank writes its own shard, or sends
+it to the one that writes, and all wait for each other. Under `if rank == 0:` rank 0 waits for
+ranks that never come. The job stands still until a timeout ends it, often half an hour later and
+in another call than this one.
+
+Some of these saves hang under a sharded engine only. The message tells the cases apart: the job
+hangs; it hangs under DeepSpeed or FSDP; it does not hang, but the checkpoint lacks what the other
+ranks did not write.
+
+## Example
+
+```python
+import deepspeed
+import torch.distributed as dist
+
+
+def train(model, config, batches):
+    engine, _, _, _ = deepspeed.initialize(model=model, config=config)
+    for step, batch in enumerate(batches):
+        engine.backward(engine(batch))
+        engine.step()
+        if step % 1000 == 0 and dist.get_rank() == 0:
+            engine.save_checkpoint("checkpoints", tag=f"step-{step}")
+            print(f"saved step {step}")
+```
+
+## Use instead
+
+```python
+import deepspeed
+import torch.distributed as dist
+
+
+def train(model, config, batches):
+    engine, _, _, _ = deepspeed.initialize(model=model, config=config)
+    for step, batch in enumerate(batches):
+        engine.backward(engine(batch))
+        engine.step()
+        if step % 1000 == 0:
+            engine.save_checkpoint("checkpoints", tag=f"step-{step}")
+            if dist.get_rank() == 0:
+                print(f"saved step {step}")
+```
+
+The save chooses its writers itself. Only what is yours (the log line, a JSON file) needs the
+test.
+
+## Fix safety
+
+The fix takes the rank out of the condition and leaves the rest of it, and keeps under the test
+what else stood there. It is marked safe where the operation and the test are both known for
+certain and the moved statements do not depend on each other. It is marked unsafe where statements
+change places with the save. None is offered where the ranks part in another function, or where
+the other ranks lack a value that the save needs.
+
+## Known limits
+
+- A call that cannot be resolved has no effect: a save behind an untyped parameter is found only
+  if its name is one that conventionally holds an engine.
+- Which backend runs is often decided at launch. What the project shows (imports, wrappers,
+  settings files) decides between error and warning.
+- `is_main_process or distributed_type == DistributedType.DEEPSPEED` is no rank test for the
+  backend that it names, and is not reported.
+
+## References
+
+- [DeepSpeed: checkpoints](https://deepspeed.readthedocs.io/en/latest/model-checkpointing.html)
+- [DeepSpeed issue 2993](https://github.com/deepspeedai/DeepSpeed/issues/2993)
+- [Accelerate issue 1171](https://github.com/huggingface/accelerate/issues/1171)
+- [diffusers issue 2606](https://github.com/huggingface/diffusers/issues/2606)
 """
 
 from __future__ import annotations

@@ -1,6 +1,72 @@
 """State is gathered from all ranks by some ranks only.
 
-PAGE
+## What it does
+
+Finds calls that collect a sharded model or optimizer from every rank, and that a rank test keeps
+from some of them: the `state_dict` of an FSDP model, Accelerate's `get_state_dict`,
+`get_model_state_dict` of `torch.distributed.checkpoint`, `summon_full_params`,
+`GatheredParameters`, `consolidate_state_dict`, `DTensor.full_tensor`.
+
+## Why is this bad?
+
+No rank holds the whole model, so that each must send its part, the ranks that do not write
+included. Arguments such as `rank0_only=True` say who receives the result; they do not excuse the
+others from the call. Under `if rank == 0:` rank 0 waits for parts that nobody sends, and the
+others wait in the next collective that they meet.
+
+Under plain data parallelism the same lines work, because every rank holds everything. The fault
+appears on the day the model is sharded.
+
+## Example
+
+```python
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+
+def save(model: FSDP, path):
+    if dist.get_rank() == 0:
+        state = model.state_dict()
+        torch.save(state, path)
+```
+
+## Use instead
+
+```python
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+
+def save(model: FSDP, path):
+    state = model.state_dict()
+    if dist.get_rank() == 0:
+        torch.save(state, path)
+```
+
+Gather on every rank, write on one.
+
+## Fix safety
+
+The fix moves the gathering in front of the test and leaves the write in it. It is marked safe
+where nothing that stands before the gathering under the test has side effects; it is marked
+unsafe where the order of statements changes. None is offered where the result is made and used in
+different functions.
+
+## Known limits
+
+- `model.state_dict()` is local for a plain or DDP model. It is reported only where the model is
+  known to be sharded, or, as a warning, where the call is collective under some backend.
+- A gathered state needs memory on every rank that receives it. The rule does not judge whether
+  there is enough; options such as `cpu_offload` and `rank0_only` are for that.
+
+## References
+
+- [PyTorch: FullyShardedDataParallel](https://pytorch.org/docs/stable/fsdp.html)
+- [PyTorch: distributed checkpoint](https://pytorch.org/docs/stable/distributed.checkpoint.html)
+- [PyTorch issue 101294](https://github.com/pytorch/pytorch/issues/101294)
+- [Accelerate issue 2690](https://github.com/huggingface/accelerate/issues/2690)
 """
 
 from __future__ import annotations

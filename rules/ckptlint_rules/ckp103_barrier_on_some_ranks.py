@@ -1,6 +1,65 @@
 """A barrier or other collective is reached by some ranks only.
 
-PAGE
+## What it does
+
+Finds barriers, broadcasts, reductions and gathers that some ranks reach and others do not: under
+a rank test, on one side of an `if` and not on the other, or once on one side and twice on the
+other.
+
+## Why is this bad?
+
+A collective returns when every rank of its group has made it. Ranks that skip it do not only
+leave the others waiting: their next collective, of another kind and in another place, is taken
+for this one. The job then hangs there, fails there, or goes on with ranks that are one call
+apart.
+
+## Example
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+        dist.barrier()
+```
+
+## Use instead
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+```
+
+Ranks may meet in different places: `if rank != 0: barrier()`, then work, then `if rank == 0:
+barrier()` is one barrier for each rank, and is not reported.
+
+## Fix safety
+
+Where a fix is offered, it moves the barrier behind the test. Most of the time none is: whether
+the call belongs to all ranks or to none is for the author to say.
+
+## Known limits
+
+- A collective on a group of its own under a test of that group's members is right. Where the
+  members cannot be told from the source, the finding is *possible*, which is not shown by
+  default.
+- Sends and receives between two ranks are no collectives and are not looked at.
+- Ranks that leave a loop in different turns are found if the rank decides, not if the data does.
+
+## References
+
+- [PyTorch: torch.distributed](https://pytorch.org/docs/stable/distributed.html)
+- [Accelerate issue 2733](https://github.com/huggingface/accelerate/issues/2733)
+- [transformers issue 998](https://github.com/huggingface/transformers/issues/998)
 """
 
 from __future__ import annotations

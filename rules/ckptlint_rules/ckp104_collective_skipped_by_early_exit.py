@@ -1,6 +1,60 @@
 """An early exit takes some ranks past a collective.
 
-PAGE
+## What it does
+
+Finds a `return`, `break` or `continue` under a rank test after which the ranks that stay reach a
+collective: a barrier at the end of the function, a save in the rest of the loop's turn, a gather
+in the caller's next line.
+
+## Why is this bad?
+
+The collective is not under any test, so that it looks right where it stands. But the ranks that
+have left never come to it, and the others wait for them. An early return is the commonest way to
+write "only rank 0 from here on", and every line below it is then under that test.
+
+## Example
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def save(model, path):
+    if dist.get_rank() != 0:
+        return
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+```
+
+## Use instead
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+```
+
+## Fix safety
+
+No fix is offered where the rest of the function would have to be indented; the message names the
+exit and the collective.
+
+## Known limits
+
+- A path that ends in `raise` or in the end of the process is no path: the ranks on it do not
+  wait.
+- An exit that depends on data, on the clock or on an exception is not looked at by this rule.
+
+## References
+
+- [PyTorch: torch.distributed](https://pytorch.org/docs/stable/distributed.html)
+- [sparsify pull request 5](https://github.com/EleutherAI/sparsify/pull/5)
+- [sleap-nn pull request 437](https://github.com/talmolab/sleap-nn/pull/437)
 """
 
 from __future__ import annotations

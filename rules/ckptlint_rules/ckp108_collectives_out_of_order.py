@@ -1,6 +1,62 @@
 """Ranks reach different collectives in the same place.
 
-PAGE
+## What it does
+
+Finds places where every rank communicates, but not by the same call: the arms of a rank test hold
+different collectives, or the same ones in another order.
+
+## Why is this bad?
+
+Collectives are matched by their order, not by their names. When one rank gathers while the others
+are in a barrier, the backend pairs the two: the job hangs, or stops with an error about sizes, or
+the data of one call is taken for that of the other.
+
+## Example
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def share(rank, loss, weights):
+    if dist.get_rank() == 0:
+        dist.all_reduce(loss)
+        dist.broadcast(weights, src=0)
+    else:
+        dist.broadcast(weights, src=0)
+        dist.all_reduce(loss)
+```
+
+## Use instead
+
+```python
+import torch
+import torch.distributed as dist
+
+
+def share(rank, loss, weights):
+    dist.all_reduce(loss)
+    dist.broadcast(weights, src=0)
+```
+
+The same call may stand in both arms, with other arguments: a broadcast that sends in one arm and
+receives in the other is one meeting.
+
+## Fix safety
+
+No fix is offered: which order is meant cannot be read from the source.
+
+## Known limits
+
+- Calls on different groups are compared like calls on one.
+- Loops over a set, whose order differs by rank, and two threads that use one group are not found
+  yet.
+
+## References
+
+- [PyTorch: torch.distributed](https://pytorch.org/docs/stable/distributed.html)
+- [Accelerate issue 2690](https://github.com/huggingface/accelerate/issues/2690)
+- [apex issue 19](https://github.com/NVIDIA/apex/issues/19)
 """
 
 from __future__ import annotations

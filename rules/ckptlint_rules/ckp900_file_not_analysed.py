@@ -1,6 +1,47 @@
 """A file or function could not be analysed.
 
-PAGE
+## What it does
+
+Says of a file, or of one function in it, that nothing is known about it: the file cannot be read,
+is not text in its encoding, is not Python that this interpreter parses, or is nested too deeply;
+the function has more paths than can be compared. All other files are analysed as usual.
+
+## Why is this bad?
+
+A file that is passed over in silence looks like a file without faults.
+
+## Example
+
+```python
+def save(engine):
+    print "saving"
+    engine.save_checkpoint("out")
+```
+
+## Use instead
+
+```python
+def save(engine):
+    print("saving")
+    engine.save_checkpoint("out")
+```
+
+A file that is not meant to be analysed (written in Python 2, a template) belongs into `exclude`
+in `[tool.ckptlint]`.
+
+## Fix safety
+
+No fix is offered.
+
+## Known limits
+
+- Syntax that is newer than the interpreter which runs ckptlint cannot be parsed. Run ckptlint
+  with the Python for which the project is written, or a later one.
+
+## References
+
+- [PEP 263: encodings of source files](https://peps.python.org/pep-0263/)
+- [What is new in Python](https://docs.python.org/3/whatsnew/index.html)
 """
 
 from __future__ import annotations

@@ -1,0 +1,193 @@
+"""Fixtures as test cases: what a file expects is written in it, in trailing comments.
+
+``# expect: CKP101`` stands on the line of a certain finding that is an error; other words follow
+the code (``# expect: CKP103 likely warning``), and ``;`` separates two findings of one line.
+``# missed: CODE reason`` is a fault that is not found yet, ``# false-alarm: CODE reason`` a finding
+that should not be: both fail when they change. The comments are taken out before the analysis, so
+that no rule and no fix ever sees them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+from ckptlint.apply import apply_round
+from ckptlint.engine import Request, analyse
+from ckptlint.facts import FactSet
+from ckptlint.finding import Applicability, Confidence, Finding, Severity
+from ckptlint.source import Source
+from ckptlint_rules import RULES, facts
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+_MARK = re.compile(rb"[ \t]*# (expect|missed|false-alarm): ([^\r\n]*)")
+_MAX_ROUNDS = 10
+
+
+@dataclass(frozen=True, order=True)
+class Told:
+    """A finding in the words of a fixture's comment."""
+
+    path: str
+    line: int
+    code: str
+    confidence: str
+    severity: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> Told:
+        span = finding.span
+        return cls(
+            span.path, span.line, finding.code, finding.confidence.value, finding.severity.value
+        )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One comment: what it says of which line."""
+
+    kind: str
+    told: Told
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program: a file, or a folder of files that is a project of its own."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return str(self.path.relative_to(FIXTURES)).removesuffix(".py")
+
+    @property
+    def root(self) -> Path:
+        return self.path if self.path.is_dir() else self.path.parent
+
+    @property
+    def rule(self) -> str:
+        """The code of the rule whose folder this is, or the folder's name."""
+        return self.path.parent.name
+
+    @property
+    def role(self) -> str:
+        """``bad``, ``ok`` or ``fixed``; what lies in ``refusals`` is ok."""
+        return "ok" if self.rule == "refusals" else self.path.name.partition("_")[0]
+
+    @property
+    def fixed(self) -> Path | None:
+        """What the fixer must make of this program, or None where it offers nothing."""
+        path = self.path.with_name(self.path.name.replace("bad_", "fixed_", 1))
+        return path if self.role == "bad" and path.exists() else None
+
+    @cached_property
+    def files(self) -> Mapping[str, bytes]:
+        """The files by display name, as they are on disk."""
+        paths = sorted(self.path.rglob("*.py")) if self.path.is_dir() else [self.path]
+        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+
+    @cached_property
+    def sources(self) -> Mapping[str, Source]:
+        """The files by display name, without the comments that are for the tests."""
+        return {
+            name: Source(self.root / name, name, _MARK.sub(b"", data))
+            for name, data in self.files.items()
+        }
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        return tuple(mark for name, data in self.files.items() for mark in _marks(name, data))
+
+    def wanted(self, *kinds: str) -> list[Told]:
+        return sorted(mark.told for mark in self.marks if mark.kind in kinds)
+
+
+def _marks(name: str, data: bytes) -> Iterator[Mark]:
+    for match in _MARK.finditer(data):
+        line = data.count(b"\n", 0, match.start()) + 1
+        kind = match.group(1).decode()
+        text = match.group(2).decode()
+        for part in text.split(";") if kind == "expect" else [text]:
+            code, _, rest = part.strip().partition(" ")
+            assert code in RULES, f"{name}:{line}: no rule {code!r}"
+            words = set(rest.split()) if kind == "expect" else set()
+            confidence = words & {level.value for level in Confidence} or {"certain"}
+            severity = words & {level.value for level in Severity} or {"error"}
+            assert not words - confidence - severity, f"{name}:{line}: what is {rest!r}?"
+            assert kind == "expect" or rest, f"{name}:{line}: {kind} needs a reason"
+            yield Mark(kind, Told(name, line, code, *confidence, *severity), rest)
+
+
+@cache
+def all_facts() -> FactSet:
+    """The facts of every framework, read once."""
+    return facts()
+
+
+def all_cases() -> list[Case]:
+    """Every fixture, in order."""
+    paths = (path for folder in sorted(FIXTURES.iterdir()) for path in sorted(folder.iterdir()))
+    return [Case(path) for path in paths if path.suffix == ".py" or _is_project(path)]
+
+
+def _is_project(path: Path) -> bool:
+    return path.is_dir() and next(path.rglob("*.py"), None) is not None
+
+
+def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> list[Finding]:
+    """Analyse sources as the command line does, and keep what is shown by default."""
+    request = Request(
+        sources=tuple(sources.values()),
+        asked=frozenset(sources),
+        root=root,
+        facts=all_facts(),
+        codes=tuple(RULES),
+        fixes=fixes,
+    )
+    return [
+        finding for finding in analyse(request) if finding.confidence is not Confidence.POSSIBLE
+    ]
+
+
+def analysed_text(text: str, path: Path = FIXTURES / "example.py") -> list[Finding]:
+    """Analyse one text as a file of its own, with fixes."""
+    source = Source(path, path.name, text.encode())
+    return analysed(path.parent, {source.display: source}, fixes=True)
+
+
+@cache
+def findings(case: Case) -> tuple[Finding, ...]:
+    """The findings of a case with their fixes, analysed once."""
+    return tuple(analysed(case.root, case.sources, fixes=True))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a program when every fix was applied."""
+
+    sources: Mapping[str, Source]
+    findings: tuple[Finding, ...]
+    fixed: tuple[Finding, ...] = field(default=())
+
+
+def repaired(
+    root: Path,
+    sources: Mapping[str, Source],
+    found: Iterable[Finding],
+    allowed: Collection[Applicability] = frozenset(Applicability),
+) -> Outcome:
+    """Apply all fixes of these kinds until none is left."""
+    remaining = list(found)
+    fixed: list[Finding] = []
+    for _ in range(_MAX_ROUNDS):
+        applied = apply_round(remaining, sources, allowed, frozenset(sources))
+        if not applied.sources:
+            return Outcome(sources, tuple(remaining), tuple(fixed))
+        fixed.extend(applied.findings)
+        sources = {**sources, **applied.sources}
+        remaining = analysed(root, sources, fixes=True)
+    raise AssertionError(f"the fixes do not come to rest in {_MAX_ROUNDS} rounds")
