@@ -86,9 +86,12 @@ class Caller(Evaluator):
         key = (module, name)
         if key in self._global_values:
             return self._global_values[key]
+        self._global_values[key] = None  # modules that import each other in a circle end here
         value = self._global_value(module, name)
         if name in module.symbols:
             self._global_values[key] = value
+        else:
+            del self._global_values[key]
         return value
 
     def _global_value(self, module: Module, name: str) -> Value | None:

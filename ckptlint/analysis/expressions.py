@@ -308,7 +308,8 @@ class Evaluator(ABC):
     def _entailed(self, frame: Frame, depth: int, value: Value) -> Value:
         """Mark a value that was reached under the rank tests made since ``depth``."""
         mark = merge_ranks(*(test.rank for test in frame.guards[depth:]))
-        if mark is not None and isinstance(value, Symbol) and value.rank is None:
+        leaves = value.leaves if isinstance(value, Choice) else (value,)
+        if mark is not None and any(isinstance(leaf, Symbol) for leaf in leaves):
             value = self.truth(value)
         return marked(value, mark)
 
