@@ -131,22 +131,39 @@ class Module:
                 roots.add(node.module.partition(".")[0])
         return frozenset(roots)
 
-    def renames(self) -> Iterator[tuple[str, str]]:
-        """Yield what is bound under another name: ``import a as b``, and ``b = x.a`` on top."""
+    @cached_property
+    def renames(self) -> tuple[tuple[str, str], ...]:
+        """What is bound under another name: ``import a as b``, and ``b = x.a`` at the top."""
+        found: list[tuple[str, str]] = []
         for name, target in self.symbols.items():
             if isinstance(target, Import):
                 original = (target.name or target.module).rpartition(".")[2]
                 if original != name:
-                    yield original, name
+                    found.append((original, name))
+        for names in self.local_imports:
+            found.extend(
+                ((target.name or target.module).rpartition(".")[2], name)
+                for name, target in names.items()
+            )
         for statement in _statements(self.tree.body):
             if isinstance(statement, ast.Assign):
-                names = {
+                read = {
                     node.attr if isinstance(node, ast.Attribute) else node.id
                     for node in ast.walk(statement.value)
                     if isinstance(node, ast.Attribute | ast.Name)
                 }
-                for target_name in stored_names(statement):
-                    yield from ((name, target_name) for name in names if name != target_name)
+                found.extend((name, other) for other in stored_names(statement) for name in read)
+        return tuple(found)
+
+    @cached_property
+    def local_imports(self) -> tuple[Mapping[str, Import], ...]:
+        """What import statements inside functions bind."""
+        return tuple(
+            {name: target for name, target in imported_names(node) if name != "*"}
+            for function in self.functions
+            for node in ast.walk(function.node)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        )
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:

@@ -390,7 +390,7 @@ class Caller(Evaluator):
         if function.decorated_by("staticmethod"):
             value = FunctionValue(function, closure, None)
         for node in reversed(function.decorators):
-            if self.world.interesting(node):
+            if self.world.interesting(function.module, node):
                 value = self._decorate(function, node, value, bound, closure)
         return value
 
@@ -411,7 +411,7 @@ class Caller(Evaluator):
         if guard is not None and guard.form != "context":
             return Guarded(value, guard, site)
         if isinstance(decorator, FunctionValue) and self.world.interesting(
-            decorator.function.node
+            decorator.function.module, decorator.function.node
         ):
             plain = FunctionValue(function, closure, None)
             made = self.call(frame, decorator, Arguments((plain,)), site)
@@ -512,7 +512,7 @@ class Caller(Evaluator):
         self, frame: Frame, callee: FunctionValue, arguments: Arguments, site: Site
     ) -> Value:
         """Splice the body of a project's function into the trace."""
-        if not self.world.interesting(callee.function.node) and not any(
+        if not self.world.interesting(callee.function.module, callee.function.node) and not any(
             self._telling(value) for value in arguments.positional
         ):
             return self._result(callee, arguments)
@@ -543,7 +543,8 @@ class Caller(Evaluator):
             if method is None:
                 continue
             if not (
-                self.world.interesting(method.node) or any(map(self._telling, arguments.positional))
+                self.world.interesting(method.module, method.node)
+                or any(map(self._telling, arguments.positional))
                 or any(self._telling(value) for _, value in arguments.keywords)
             ):
                 break

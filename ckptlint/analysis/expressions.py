@@ -549,11 +549,19 @@ class Evaluator(ABC):
             self.evaluate(frame, target)
 
     def _unpack(self, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
-        known = value.items if isinstance(value, Items) else None
-        plain = not any(isinstance(element, ast.Starred) for element in target.elts)
+        known = value.items if isinstance(value, Items) else ()
+        stars = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
+        head = stars[0] if stars else len(target.elts)
+        tail = len(target.elts) - head - 1 if stars else 0
+        fits = len(known) == len(target.elts) if not stars else len(known) >= head + tail
         for index, element in enumerate(target.elts):
-            if known is not None and plain and len(known) == len(target.elts):
-                self.assign(frame, element, known[index])
+            if known and fits and isinstance(element, ast.Starred):
+                rest = Items(known[head : len(known) - tail])
+                self.assign(frame, element.value, rest)
+                continue
+            if known and fits:
+                offset = 0 if index < head else len(known) - len(target.elts)
+                self.assign(frame, element, known[index + offset])
                 continue
             part = Symbol(
                 self.keys.number("subscript", self.keys.of(value), index),

@@ -283,7 +283,7 @@ class Interpreter(Caller):
             self.steps += 1
             if self.steps > _STEPS:
                 raise TooComplexError
-            digest = self.world.digest(statement)
+            digest = self.world.digest(frame.module, statement)
             if digest.dull and self._unknown_only(frame, digest):
                 self._skip(frame, statement, digest)
                 continue
@@ -402,7 +402,7 @@ class Interpreter(Caller):
         closure = frame.scope()
         value = self.decorated(inner, None, closure)
         frame.variables[node.name] = value
-        if self.world.acts(node):
+        if self.world.gives(frame.module, node):
             self.nested[node] = (inner, value)
         return NEXT
 

@@ -190,9 +190,11 @@ class Trace:
 
     @cached_property
     def matters(self) -> bool:
-        """Whether a caller has to know of this: a collective or a ``yield`` is inside."""
+        """Whether a caller has to know of this: a collective, a ``yield``, or a rank that leaves
+        early is inside."""
         return self.acts or any(
             isinstance(item, Yield)
+            or (isinstance(item, Exit) and bool(item.guards))
             or (isinstance(item, Branch) and (item.yes.matters or item.no.matters))
             or (isinstance(item, Loop | Scope) and item.body.matters)
             for item in self.items

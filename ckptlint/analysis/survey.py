@@ -75,7 +75,7 @@ def survey(world: World) -> Survey:
     while pending := [
         entry
         for entry in surveyor.nested()
-        if entry.node not in inlined | done and world.matters(entry.node)
+        if entry.node not in inlined | done and world.matters(entry.site.module, entry.node)
     ]:
         for entry in pending:
             done.add(entry.node)
@@ -88,15 +88,17 @@ def _entries(world: World) -> Iterator[_Entry]:
     for module in world.modules:
         for function in module.functions:
             owner = function.owner.node if function.owner is not None else None
-            if world.matters(function.node, owner) or _in_hook(function, world):
+            if world.matters(module, function.node, owner) or _in_hook(function, world):
                 yield _Entry(Site(module, function.node), function.qualname, function)
-        if world.matters(module.tree):
+        if world.matters(module, module.tree):
             yield _Entry(Site(module, module.tree), "<module>")
 
 
 def _in_hook(function: Function, world: World) -> bool:
     hooks = {name for _, name in world.knowledge.hooks}
-    return function.owner is not None and function.name in hooks and world.acts(function.node)
+    if function.owner is None or function.name not in hooks:
+        return False
+    return world.gives(function.module, function.owner.node)
 
 
 class _Surveyor:

@@ -8,13 +8,13 @@ too few.
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ckptlint.analysis.reach import Mentions, Reach, View
 from ckptlint.analysis.values import Keys
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Function, Module, Project, dotted
+from ckptlint.project import Module, Project, dotted
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -48,68 +48,37 @@ class World:
         self.knowledge = knowledge
         self.keys = Keys()
         self.modules = tuple(modules)
-        self._identifiers: dict[ast.AST, frozenset[str]] = {}
+        self._mentions: dict[ast.AST, Mentions] = {}
         self._digests: dict[ast.stmt, Digest] = {}
-        self._renamed: dict[str, set[str]] = defaultdict(set)
-        for module in self.modules:
-            for name, other in module.renames():
-                self._renamed[name].add(other)
-        interesting = knowledge.interesting
-        operations = knowledge.operations
-        ranked = frozenset(knowledge.conventions) | _RANK_SOURCES | _last_names(
-            knowledge.predicates, knowledge.guards
-        ) | {name for _, name in knowledge.hooks}
-        functions = [function for module in self.modules for function in module.functions]
-        self._interesting_names = self._closed(functions, interesting | _RANK_SOURCES)
-        self._acting_names = self._closed(functions, operations)
-        self._ranked_names = self._closed(functions, ranked)
-        self._giving_names = self._closed(functions, knowledge.givers)
+        ranked = frozenset(knowledge.conventions) | _RANK_SOURCES
+        ranked |= _last_names(knowledge.predicates, knowledge.guards)
+        ranked |= {name for _, name in knowledge.hooks}
+        views = {module: View(module) for module in self.modules}
+        mentions = {
+            function: self.mentions(function.node)
+            for module in self.modules
+            for function in module.functions
+        }
+        self._telling = Reach(views, mentions, knowledge.interesting | _RANK_SOURCES)
+        self._giving = Reach(views, mentions, knowledge.givers)
+        self._ranked = Reach(views, mentions, ranked)
 
-    def _closed(self, functions: list[Function], seeds: frozenset[str]) -> frozenset[str]:
-        """Add the names of functions that mention a seed, until nothing is added."""
-        mentions: dict[str, list[Function]] = defaultdict(list)
-        for function in functions:
-            for name in self.identifiers(function.node):
-                mentions[name].append(function)
-        found = set(seeds)
-        queue = list(seeds)
-        while queue:
-            current = queue.pop()
-            for name in self._renamed.get(current, ()):
-                if name not in found:
-                    found.add(name)
-                    queue.append(name)
-            for function in mentions.get(current, ()):
-                names = {function.name}
-                if function.owner is not None and function.name in ("__init__", "__call__"):
-                    names.add(function.owner.qualname.rpartition(".")[2])
-                for name in names - found:
-                    found.add(name)
-                    queue.append(name)
-        return frozenset(found)
-
-    def identifiers(self, node: ast.AST) -> frozenset[str]:
-        """Return every name and attribute that a piece of syntax mentions."""
-        known = self._identifiers.get(node)
+    def mentions(self, node: ast.AST) -> Mentions:
+        """Return the identifiers of a piece of syntax."""
+        known = self._mentions.get(node)
         if known is None:
-            names: set[str] = set()
-            for child in ast.walk(node):
-                if isinstance(child, ast.Name):
-                    names.add(child.id)
-                elif isinstance(child, ast.Attribute):
-                    names.add(child.attr)
-            known = self._identifiers[node] = frozenset(names)
+            known = self._mentions[node] = Mentions(node)
         return known
 
-    def digest(self, statement: ast.stmt) -> Digest:
+    def digest(self, module: Module, statement: ast.stmt) -> Digest:
         """Summarise a statement once."""
         known = self._digests.get(statement)
         if known is None:
-            known = self._digests[statement] = self._digest(statement)
+            known = self._digests[statement] = self._digest(module, statement)
         return known
 
-    def _digest(self, statement: ast.stmt) -> Digest:
-        names = self._interesting_names
+    def _digest(self, module: Module, statement: ast.stmt) -> Digest:
+        names = self._telling.names(module)
         loads: set[str] = set()
         stores: set[str] = set()
         for node in ast.walk(statement):
@@ -129,26 +98,30 @@ class World:
                 return _EXECUTED
         return Digest(True, frozenset(loads), frozenset(stores))
 
-    def interesting(self, node: ast.AST) -> bool:
+    def interesting(self, module: Module, node: ast.AST) -> bool:
         """Say whether executing this may give anything but unknowns."""
-        return not self._interesting_names.isdisjoint(self.identifiers(node))
+        return self._mentioned(self._telling, module, node)
 
-    def acts(self, node: ast.AST) -> bool:
-        """Say whether this may reach a collective."""
-        return not self._acting_names.isdisjoint(self.identifiers(node))
+    def gives(self, module: Module, node: ast.AST) -> bool:
+        """Say whether something that communicates may enter here.
 
-    def matters(self, node: ast.AST, owner: ast.AST | None = None) -> bool:
+        A collective is found only on a resolved owner, so what does not mention one, nor calls
+        what does, cannot reach any by itself.
+        """
+        return self._mentioned(self._giving, module, node)
+
+    def matters(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
         """Say whether a function may, by itself, reach a collective and depend on the rank.
 
         ``owner`` is the class of a method: what ``self`` holds comes from any of its methods.
         """
-        names = self.identifiers(node)
-        if self._acting_names.isdisjoint(names):
-            return False
-        around = names if owner is None else self.identifiers(owner)
-        return not (
-            self._ranked_names.isdisjoint(around) or self._giving_names.isdisjoint(around)
-        )
+        around = node if owner is None else owner
+        return self.gives(module, around) and self._mentioned(self._ranked, module, around)
+
+    def _mentioned(self, reach: Reach, module: Module, node: ast.AST) -> bool:
+        names = reach.names(module)
+        said = self.mentions(node)
+        return not (names.isdisjoint(said.names) and names.isdisjoint(said.attributes))
 
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
