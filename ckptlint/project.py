@@ -282,11 +282,19 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _functions(module: Module, body: Sequence[ast.stmt], prefix: str) -> Iterator[Function]:
+    """Yield functions and methods; those that the module's symbols lead to are the same objects."""
     for statement in _statements(body):
         if isinstance(statement, FunctionNode) and not prefix:
-            yield Function(module, statement, statement.name)
+            known = module.symbols.get(statement.name)
+            same = isinstance(known, Function) and known.node is statement
+            yield known if same else Function(module, statement, statement.name)  # type: ignore[misc]
         elif isinstance(statement, ast.ClassDef):
-            definition = ClassDefinition(module, statement, f"{prefix}{statement.name}")
+            symbol = module.symbols.get(statement.name)
+            definition = (
+                symbol
+                if isinstance(symbol, ClassDefinition) and symbol.node is statement
+                else ClassDefinition(module, statement, f"{prefix}{statement.name}")
+            )
             yield from definition.methods.values()
             nested = [node for node in statement.body if isinstance(node, ast.ClassDef)]
             yield from _functions(module, nested, f"{definition.qualname}.")
