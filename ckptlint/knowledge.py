@@ -192,6 +192,19 @@ class Knowledge:
         )
 
     @cached_property
+    def members(self) -> frozenset[str]:
+        """Names of members of classes that communicate, depend on the rank, or hold what does."""
+        names = {
+            last
+            for table in (self.communicating, self.predicates, self.guards)
+            for owner, _, last in (full.rpartition(".") for full in table)
+            if owner in self.classes
+        }
+        for known in self.classes.values():
+            names.update(known.attributes)
+        return frozenset(names)
+
+    @cached_property
     def communicating(self) -> frozenset[str]:
         """Canonical names of all collectives, and of guards that hold one."""
         return frozenset(

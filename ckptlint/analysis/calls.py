@@ -512,9 +512,7 @@ class Caller(Evaluator):
         self, frame: Frame, callee: FunctionValue, arguments: Arguments, site: Site
     ) -> Value:
         """Splice the body of a project's function into the trace."""
-        if not self.world.interesting(callee.function.module, callee.function.node) and not any(
-            self._telling(value) for value in arguments.positional
-        ):
+        if not self._worth(callee.function, arguments):
             return self._result(callee, arguments)
         result = self.run(callee, arguments)
         frame.scopes |= result.scopes
@@ -527,6 +525,16 @@ class Caller(Evaluator):
         if isinstance(result.value, Symbol) and result.value.rank is None:
             return Symbol(result.value.key, result.value.each, origin="call")
         return result.value
+
+    def _worth(self, function: Function, arguments: Arguments) -> bool:
+        """Say whether executing a function may tell more than that it was called."""
+        members = self.world.mentions(function.node).attributes if function.owner else ()
+        return (
+            self.world.interesting(function.module, function.node)
+            or not self.knowledge.members.isdisjoint(members)
+            or any(map(self._telling, arguments.positional))
+            or any(self._telling(value) for _, value in arguments.keywords)
+        )
 
     @staticmethod
     def _telling(value: Value) -> bool:
@@ -542,11 +550,7 @@ class Caller(Evaluator):
             method = definition.methods.get("__init__")
             if method is None:
                 continue
-            if not (
-                self.world.interesting(method.module, method.node)
-                or any(map(self._telling, arguments.positional))
-                or any(self._telling(value) for _, value in arguments.keywords)
-            ):
+            if not self._worth(method, arguments):
                 break
             function = FunctionValue(method, None, plain)
             result = self.run(function, arguments)
