@@ -148,7 +148,9 @@ class _Comparison:
                 for end, steps in ((end_a, a), (end_b, b))
             ):
                 continue  # one rank tries again while the others wait in the same call
-            paths = tuple(tuple((id(s.item), s.chain) for s in steps) for steps in (a, b))
+            paths = tuple(
+                tuple((id(s.item), _places(s.chain)) for s in steps) for steps in (a, b)
+            )
             if paths in seen:
                 continue
             seen.add(paths)
@@ -240,7 +242,7 @@ class _Comparison:
                 for step in other
                 if step.marks
                 and step.levels
-                and reached.chain[: len(step.chain)] == step.chain
+                and _places(reached.chain[: len(step.chain)]) == _places(step.chain)
             ),
             None,
         )
@@ -465,7 +467,12 @@ def _paths(trace: Trace) -> frozenset[object]:
 
 
 def _path(chain: tuple[Scope, ...], operation: Operation) -> object:
-    return (*(scope.site.key for scope in chain), operation.site.key)
+    return (*_places(chain), operation.site.key)
+
+
+def _places(chain: tuple[Scope, ...]) -> tuple[object, ...]:
+    """Return where the calls of a chain stand: equal on all ranks, unlike what they do."""
+    return tuple(scope.site.key for scope in chain)
 
 
 def _walk(
