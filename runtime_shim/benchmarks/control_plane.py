@@ -70,7 +70,7 @@ def be_rank(rank: int, world: int, port: int, saves: int, root: Path) -> dict[st
         found["save"].append(time.perf_counter() - started)
         found["write"].append(layer.seconds)
         found["all"].append(float(len(operations)))
-        asked = operations.count("check") + operations.count("get") + operations.count("multi_get")
+        asked = operations.count("compare_set") + operations.count("multi_get")
         found["writes"].append(float(len(operations) - asked))
     dist.barrier()
     return found

@@ -64,7 +64,7 @@ def measure(members: int, port: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    waiting = ("check", "get")
+    waiting = ("compare_set",)
     others = [
         sum(count for name, count in found.items() if name not in (*waiting, "values read"))
         for found in made[1:]

@@ -68,7 +68,7 @@ class Sanitizer:
             return
         try:
             channel = open_channel(_group_of(name, arguments))
-        except CheckpointError:  # not a member: torch warns, or raises, by itself
+        except CheckpointError:  # not a member (torch says so itself), or not known
             return
         if channel.world_size > 1:
             self._check(channel, name, arguments)
@@ -161,6 +161,8 @@ def _group_of(name: str, arguments: dict[str, Any]) -> dist.ProcessGroup | None:
         return group
     functional: Any = dist._functional_collectives
     c10d: Any = dist.distributed_c10d
+    if not hasattr(functional, "_resolve_group_name"):  # torch 2.2: these are not looked at
+        raise CheckpointError("the group of a functional collective is not known")
     resolved = functional._resolve_group_name(group, arguments.get("tag", ""))
     found: dist.ProcessGroup = c10d._resolve_process_group(resolved)
     return found

@@ -8,27 +8,22 @@ has died, and so that the whole of it may run in a background thread.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
-from torch.distributed.checkpoint.filesystem import (
-    FileSystem,
-    FileSystemReader,
-    FileSystemWriter,
-)
+from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import Metadata
 from torch.distributed.checkpoint.planner import LoadPlan, SavePlan
 
 from ckptlint_runtime import files
 from ckptlint_runtime.calls import Call
 from ckptlint_runtime.commit import partial_folder
-from ckptlint_runtime.files import CheckedFile, FileRecord
+from ckptlint_runtime.dcp_files import writer_into
+from ckptlint_runtime.files import FileRecord
 from ckptlint_runtime.plans import plan_from_json, plan_to_json, results_from_json, results_to_json
 from ckptlint_runtime.request import SaveRequest
 from ckptlint_runtime.write import conclude_save, to_json
@@ -40,10 +35,7 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
     """Plan together, write each rank's part, commit."""
     folder, channel = partial_folder(call, request), call.channel
     planner = DefaultSavePlanner()
-    system = _CheckedFileSystem(request.report_progress)
-    # The file system below syncs, where a failure or a death in between can be tested.
-    writer = FileSystemWriter(folder, sync_files=False)
-    writer.fs = system
+    writer, ledger = writer_into(folder, request.report_progress)
     local: list[SavePlan] = []
     metadata: list[Metadata] = []
 
@@ -81,13 +73,14 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
             return {"files": {}, "results": []}
         results = writer.write_data(final, planner).wait()
         files.layer.sync_dir(folder)
-        return {"files": to_json(system.take_records()), "results": results_to_json(results)}
+        names = {result.storage_data.relative_path for result in results}
+        return {"files": to_json(ledger.take(names)), "results": results_to_json(results)}
 
     def finish(reports: list[Json]) -> dict[str, FileRecord]:
         writer.finish(
             metadata=metadata[0], results=[results_from_json(body["results"]) for body in reports]
         )
-        return system.take_records()
+        return ledger.take([".metadata"])
 
     call.phase("plan", plan, plan_for_all)
     conclude_save(call, request, "write", list(tree), write, "sharded", finish)
@@ -154,36 +147,3 @@ def _put(tree: Any, path: tuple[str | int, ...], value: Any) -> None:
 
 def _size(offset: list[int] | None) -> tuple[int, ...] | None:
     return None if offset is None else tuple(offset)
-
-
-class _CheckedFileSystem(FileSystem):
-    """torch's file system, writing through the layer and keeping each file's record."""
-
-    def __init__(self, progress: Callable[[int], None]) -> None:
-        super().__init__()
-        self._progress = progress
-        self._files: dict[str, CheckedFile] = {}
-
-    @contextmanager
-    def create_stream(self, path: str | os.PathLike[str], mode: str) -> Generator[Any, None, None]:
-        """A stream to write into; it is synced when it is closed, by torch or here."""
-        if mode != "wb":
-            with super().create_stream(path, mode) as stream:
-                yield stream
-            return
-        name = Path(path).name
-        with files.layer.create(Path(path), self._progress, sync_on_close=True) as file:
-            self._files[name] = file
-            with file.telling():
-                yield file
-
-    def rename(self, path: str | os.PathLike[str], new_path: str | os.PathLike[str]) -> None:
-        """Rename inside the private folder."""
-        files.layer.rename(Path(path), Path(new_path))
-        self._files[Path(new_path).name] = self._files.pop(Path(path).name)
-
-    def take_records(self) -> dict[str, FileRecord]:
-        """The records of the files written since the last time."""
-        found = {name: file.record for name, file in self._files.items()}
-        self._files.clear()
-        return found
