@@ -87,9 +87,9 @@ def restore(parts: Mapping[str, Any], loaded: Mapping[str, Tree], mode: str) -> 
     for name in sorted(parts):
         part, tree = parts[name], loaded[name]
         if _is_wrapped(part):
-            set_model_state_dict(part, tree, options=options)
+            set_model_state_dict(part, model_state_dict=tree, options=options)
         elif (owner := _owner(part, parts)) is not None:
-            set_optimizer_state_dict(owner, part, tree, options=options)
+            set_optimizer_state_dict(owner, part, optim_state_dict=tree, options=options)
         elif hasattr(part, "load_state_dict"):
             part.load_state_dict(tree)
         else:

@@ -77,8 +77,13 @@ NEEDS_A_WRITER = {"raises in write", "killed in write", "disk full"}
 ON_THE_FIRST_RANK = {"rename fails", "second save to one path"}
 
 
+def heavy(cell: Cell) -> bool:
+    """Cells of the slow remainder: four ranks, and what two modes together cover on two."""
+    return cell.world == 4 or (cell.world == 2 and cell.mode == "async-sharded")
+
+
 def cells() -> Iterator[Any]:
-    """All cells that can exist; world 4 is the slow remainder."""
+    """All cells that can exist."""
     for world in (1, 2, 4):
         for mode in MODES:
             for fault in EXPECTED:
@@ -93,7 +98,7 @@ def cells() -> Iterator[Any]:
                     yield pytest.param(
                         cell,
                         id=f"{fault}-rank{victim}-{mode}-world{world}".replace(" ", "_"),
-                        marks=[pytest.mark.slow] if world == 4 else [],
+                        marks=[pytest.mark.slow] if heavy(cell) else [],
                     )
 
 
