@@ -116,7 +116,8 @@ def deepspeed_values(engine: Any) -> list[float]:
         return [float(parameter.sum()) for parameter in engine.module.parameters()]
 
 
-@pytest.mark.parametrize("stage", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", [1, 3])
 def test_deepspeed(tmp_path: Path, stage: int) -> None:
     os.environ["DS_ACCELERATOR"] = "cpu"
     library("deepspeed", "DeepSpeed")
