@@ -1,6 +1,7 @@
 """The names that rules may use."""
 
-from ckptlint.analysis.compare import Divergence, Reached
+from ckptlint.analysis.compare import Divergence
+from ckptlint.analysis.steps import Reached
 from ckptlint.fault import Fault
 from ckptlint.finding import Applicability, Confidence, Finding, Severity
 from ckptlint.rule import Rule

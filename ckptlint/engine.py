@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
+
+from ckptlint_rules import RULES
 
 from ckptlint import evidence
 from ckptlint.analysis.survey import Survey, survey
@@ -17,10 +20,10 @@ from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
 from ckptlint.source import Source, SourceError
-from ckptlint_rules import RULES
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,7 @@ class _Analysis:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.knowledge = Knowledge(
-            request.facts, evidence.pinned(request.root, request.facts)
-        )
+        self.knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
         self.project = Project(request.sources, request.root)
 
     def findings(self) -> Iterable[Finding]:
@@ -80,14 +81,10 @@ class _Analysis:
             source = complaint.site.module.source
             if source.display in self.request.asked:
                 line = getattr(complaint.site.node, "lineno", 1)
-                yield not_analysed(
-                    source.display, f"{complaint.function} {complaint.reason}", line
-                )
+                yield not_analysed(source.display, f"{complaint.function} {complaint.reason}", line)
 
     def _faults(self, result: Survey) -> Iterable[Finding]:
-        backends = evidence.backends(
-            self.request.root, self.request.sources, self.knowledge
-        )
+        backends = evidence.backends(self.request.root, self.request.sources, self.knowledge)
         for located in result.located:
             fault = Fault(located.divergence, located.function, backends)
             if fault.place.module.source.display not in self.request.asked or fault.excused:
@@ -114,9 +111,9 @@ def not_analysed(display: str, reason: str, line: int = 1) -> Finding:
     )
 
 
-def in_deep_stack(work):  # type: ignore[no-untyped-def]
+def in_deep_stack(work: Callable[[], _T]) -> _T:
     """Run ``work`` where deeply nested code does not overflow the stack."""
-    outcome: list[object] = []
+    outcome: list[_T] = []
     failure: list[BaseException] = []
 
     def target() -> None:

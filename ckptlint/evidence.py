@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ckptlint.facts import FactSet, Framework, tomllib
+from ckptlint.facts import FactSet, Framework
 from ckptlint.knowledge import Knowledge
 from ckptlint.source import Source
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _REQUIREMENT = re.compile(
     r"""^\s*["']?([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?\s*((?:[=<>!~]=?=?\s*[0-9][^,;"'\#\s]*\s*,?\s*)+)"""
@@ -71,7 +77,7 @@ def _specifiers(root: Path) -> Iterator[tuple[str, str]]:
         text = _read(root / name)
         if text:
             yield from ((n, f"=={v}") for n, v in _LOCKED.findall(text))
-    for path in [*sorted(root.glob("*requirements*.txt")), *sorted(root.glob("requirements/*.txt"))]:
+    for path in [*root.glob("*requirements*.txt"), *root.glob("requirements/*.txt")]:
         for line in _read(path).splitlines():
             yield from _requirement(line)
     for name in ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml"):
@@ -103,7 +109,7 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
         return
     project = table.get("project", {})
     lists = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
-    lists += [group for group in table.get("dependency-groups", {}).values()]
+    lists += list(table.get("dependency-groups", {}).values())
     for requirements in lists:
         for requirement in requirements:
             if isinstance(requirement, str):

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ckptlint.analysis.compare import Divergence, Reached
+from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.ranks import FIRST, GROUP_LEADER, LAST, NODE_LEADER, RankClass
+from ckptlint.analysis.sequences import Scope
+from ckptlint.analysis.steps import Reached
 from ckptlint.analysis.values import Site
 from ckptlint.facts import Call
 from ckptlint.finding import Confidence, Finding, Related, Severity, Span
@@ -117,7 +119,7 @@ class Fault:
         return f" through {' → '.join(f'{name}()' for name in names)}" if names else ""
 
     @property
-    def _inner_scopes(self) -> Sequence[object]:
+    def _inner_scopes(self) -> Sequence[Scope]:
         return self.main.chain[self.divergence.inner_depth :]
 
     # -- judgement -----------------------------------------------------------------------------
@@ -179,9 +181,7 @@ class Fault:
         if test.kind in ("decorator", "wrapper"):
             return Related(self.span(test.site), f"runs on {_who(divergence.present)} only")
         truth = "true" if test.taken else "false"
-        return Related(
-            self.span(test.site), f"{truth} on {_who(divergence.present)} only"
-        )
+        return Related(self.span(test.site), f"{truth} on {_who(divergence.present)} only")
 
     @property
     def related(self) -> tuple[Related, ...]:
@@ -191,9 +191,7 @@ class Fault:
         if divergence.exit is not None:
             truth = "true" if divergence.test.taken else "false"
             places.append(
-                Related(
-                    self.span(divergence.test.site), f"{truth} on {_who(divergence.absent)}"
-                )
+                Related(self.span(divergence.test.site), f"{truth} on {_who(divergence.absent)}")
             )
         for other in divergence.others[:3]:
             text = f"{_who(divergence.absent)} reaches {spelled(other.operation.site)} instead"
@@ -228,9 +226,7 @@ class Fault:
 
     def seen_from(self, reached: Reached) -> Fault:
         """Return the same fault told about another of its operations."""
-        return Fault(
-            replace(self.divergence, operations=(reached,)), self.function, self.backends
-        )
+        return Fault(replace(self.divergence, operations=(reached,)), self.function, self.backends)
 
 
 def spelled(site: Site) -> str:

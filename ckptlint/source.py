@@ -74,7 +74,7 @@ class Source:
             raise SourceError(str(error)) from error
 
     def column(self, line: int, offset: int) -> int:
-        """Turn a line (from 1) and a UTF-8 byte offset (from 0) into a code-point column (from 1)."""
+        """Turn a line (from 1) and a UTF-8 byte offset (from 0) into a column (from 1)."""
         if not 1 <= line <= len(self.lines):
             return 1
         text = self.lines[line - 1]

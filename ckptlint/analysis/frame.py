@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -56,6 +57,26 @@ class Frame:
     def scope(self) -> Closure:
         """What a nested function sees."""
         return Closure(self.variables, self.closure)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a call passes. ``complete`` is false when ``*args`` or ``**kwargs`` of unknown content
+    are among it; ``nodes`` are the positional expressions."""
+
+    positional: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+    nodes: tuple[ast.expr, ...] = ()
+    complete: bool = True
+
+    def get(self, name: str, position: int = -1) -> Value | None:
+        """Return an argument by keyword or position."""
+        for keyword, value in self.keywords:
+            if keyword == name:
+                return value
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return None
 
 
 @dataclass(frozen=True)

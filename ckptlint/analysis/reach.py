@@ -39,9 +39,9 @@ class View:
             symbol = resolve(self.module, name)
             if symbol is not None:
                 found[name] = symbol
-        for import_ in self.module.local_imports:
-            for name, target in import_.items():
-                symbol = _imported(self.module, target, _HOPS)
+        for names in self.module.local_imports:
+            for name, import_ in names.items():
+                symbol = _imported(self.module, import_, _HOPS)
                 if symbol is not None:
                     found.setdefault(name, symbol)
         return found
@@ -58,12 +58,11 @@ class View:
                 modules[symbol.module] = None
         found: dict[str, list[Function]] = defaultdict(list)
         for module in modules:
-            for symbol in module.symbols.values():
-                if isinstance(symbol, Function):
-                    if module is not self.module:
-                        found[symbol.name].append(symbol)
-                elif isinstance(symbol, ClassDefinition):
-                    classes[symbol] = None
+            for defined in module.symbols.values():
+                if isinstance(defined, Function) and module is not self.module:
+                    found[defined.name].append(defined)
+                elif isinstance(defined, ClassDefinition):
+                    classes[defined] = None
         queue = list(classes)
         while queue:
             definition = queue.pop()
@@ -89,7 +88,9 @@ class View:
             yield symbol.methods["__init__"]
 
 
-def resolve(module: Module, name: str, hops: int = _HOPS) -> Function | ClassDefinition | Module | None:
+def resolve(
+    module: Module, name: str, hops: int = _HOPS
+) -> Function | ClassDefinition | Module | None:
     """Follow a name of a module through imports to a definition of the project."""
     symbol = module.symbols.get(name)
     if isinstance(symbol, Import):

@@ -228,9 +228,7 @@ class _Shape:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Shape) and self._hash == other._hash and self.parts == other.parts
-        )
+        return isinstance(other, _Shape) and self._hash == other._hash and self.parts == other.parts
 
 
 EMPTY = Trace()

@@ -10,11 +10,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ckptlint.analysis.compare import Divergence, compare, merged, sites
+from ckptlint.analysis.compare import Divergence, compare, merged
 from ckptlint.analysis.frame import RAISE, Result
-from ckptlint.analysis.interpreter import Interpreter, TooComplexError
+from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.sequences import Trace
+from ckptlint.analysis.statements import TooComplexError
+from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
 from ckptlint.project import Function, FunctionNode
@@ -144,7 +146,7 @@ class _Surveyor:
                 known = found.get(divergence.key)
                 found[divergence.key] = merged(known, divergence) if known else divergence
         traces = {ranks: result.trace for ranks, result in results.items()}
-        inlined = frozenset[str]().union(*(trace.functions for trace in traces.values()))
+        inlined = frozenset[ast.AST]().union(*(trace.functions for trace in traces.values()))
         return _Seen(entry, [_completed(d, traces) for d in found.values()], inlined - {entry.node})
 
     def _execute(self, entry: _Entry, ranks: RankClass) -> Result:

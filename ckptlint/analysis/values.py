@@ -355,9 +355,7 @@ def marked(value: Value, mark: Rank | None) -> Value:
     if mark is None:
         return value
     if isinstance(value, Choice):
-        return replace(
-            value, yes=marked(value.yes, mark), no=marked(value.no, mark), rank=None
-        )
+        return replace(value, yes=marked(value.yes, mark), no=marked(value.no, mark), rank=None)
     merged = mark.merged(value.rank)
     return value if merged == value.rank else replace(value, rank=merged)
 

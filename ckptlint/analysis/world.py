@@ -41,9 +41,7 @@ _EXECUTED = Digest(False, frozenset(), frozenset())
 class World:
     """One project under analysis."""
 
-    def __init__(
-        self, project: Project, knowledge: Knowledge, modules: Iterable[Module]
-    ) -> None:
+    def __init__(self, project: Project, knowledge: Knowledge, modules: Iterable[Module]) -> None:
         self.project = project
         self.knowledge = knowledge
         self.keys = Keys()

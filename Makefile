@@ -1,0 +1,46 @@
+# make demo   an environment, then the findings in the examples and the fixes for them
+# make test   an environment with everything the tests run, then all checks and tests
+
+PYTHON ?= python3
+VENV ?= .venv
+# The runtime and the executed fixtures need torch; a CPU build is enough.
+TORCH ?= torch==2.13.0
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.demo
+	@echo '== What ckptlint finds in examples/'
+	@$(BIN)/ckptlint check examples --exit-zero
+	@echo
+	@echo '== What --fix would change'
+	@$(BIN)/ckptlint check examples --diff || test $$? -eq 1
+
+test: $(VENV)/.test lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	cd runtime_shim && ../$(BIN)/mypy --strict ckptlint_runtime
+	$(BIN)/lint-imports
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable .
+	@touch $@
+
+# torch comes first and alone, so that nothing else chooses another build of it.
+$(VENV)/.test: pyproject.toml runtime_shim/pyproject.toml | $(VENV)/bin/python
+	$(PIP) install setuptools wheel '$(TORCH)'
+	$(PIP) install --editable '.[dev]' --editable ./runtime_shim
+	$(PIP) install lightning accelerate
+	DS_BUILD_OPS=0 $(PIP) install deepspeed --no-build-isolation
+	@touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,255 @@
+"""Executing loops, with and try."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Outcome
+from ckptlint.analysis.sequences import (
+    Branch,
+    Item,
+    Loop,
+    Scope,
+    Trace,
+    Yield,
+    before_exits,
+    replace_yield,
+)
+from ckptlint.analysis.statements import Statements
+from ckptlint.analysis.values import (
+    NONE,
+    FunctionValue,
+    GuardMaker,
+    Instance,
+    Object,
+    Site,
+    Symbol,
+    Value,
+)
+from ckptlint.facts import Guard
+from ckptlint.project import (
+    dotted,
+    stored_names,
+)
+
+
+class Blocks(Statements):
+    """Executes statements that repeat, enclose or catch."""
+
+    def _For(self, frame: Frame, node: ast.For | ast.AsyncFor) -> str:
+        iterable = self.evaluate(frame, node.iter)
+        self._widen(frame, node)
+        item = self.item_of(frame, node, iterable)
+        self.assign(frame, node.target, item)
+        return self._repeat(frame, node, lambda: self.execute(frame, node.body), False)
+
+    _AsyncFor = _For
+
+    def _While(self, frame: Frame, node: ast.While) -> str:
+        self._widen(frame, node)
+        with frame.capture() as tested:
+            test = self.truth(self.evaluate(frame, node.test))
+        frame.trace.extend(tested)
+
+        def turn() -> str:
+            def body() -> Outcome:
+                status = self.execute(frame, node.body)
+                if status == NEXT:
+                    frame.trace.extend(tested)
+                return Outcome(status, NONE)
+
+            leave = Outcome(NEXT, NONE)
+            return self.decide(frame, test, node.test, body, lambda: leave).status
+
+        return self._repeat(frame, node, turn, True)
+
+    def _repeat(
+        self,
+        frame: Frame,
+        node: ast.For | ast.AsyncFor | ast.While,
+        turn: Callable[[], str],
+        endless: bool,
+    ) -> str:
+        before, facts = dict(frame.variables), dict(frame.facts)
+        with frame.capture() as items:
+            status = turn()
+        frame.facts = facts
+        for name, value in before.items():
+            frame.variables.setdefault(name, value)
+        body = Trace(items)
+        if body.matters or body.returns:
+            site = Site(frame.module, node)
+            frame.trace.append(Loop(site, body, endless, tuple(frame.guards)))
+        if status == RAISE and isinstance(node, ast.While) and _always(node.test):
+            return RAISE
+        if node.orelse:
+            return self.execute(frame, node.orelse)
+        return NEXT
+
+    def _widen(self, frame: Frame, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        """Forget what the loop changes: a turn does not know what the turn before left."""
+        for name in _stored_in(node):
+            known = frame.variables.get(name)
+            if known is not None:
+                frame.variables[name] = Symbol(
+                    self.keys.number("loop", Site(frame.module, node).key, name), rank=known.rank
+                )
+
+    def _With(self, frame: Frame, node: ast.With | ast.AsyncWith) -> str:
+        return self._enter(frame, node, 0)
+
+    _AsyncWith = _With
+
+    def _enter(self, frame: Frame, node: ast.With | ast.AsyncWith, index: int) -> str:
+        if index == len(node.items):
+            return self.execute(frame, node.body)
+        item = node.items[index]
+        context = item.context_expr
+        site = Site(frame.module, context)
+        with frame.capture() as entered:
+            value = self.evaluate(frame, context)
+        guard = self._context_guard(value)
+        if guard is not None:
+            test = self.enters(guard, site, "context")
+            if guard.synchronises:
+                frame.trace.append(self.synchronisation(frame, guard, site))
+            self._bind_context(frame, item, value)
+            if test is None:
+                return self._enter(frame, node, index + 1)
+            frame.scopes |= test.rank.scopes
+            if not test.taken:
+                return NEXT
+            with frame.guarded(test):
+                return self._enter(frame, node, index + 1)
+        self._bind_context(frame, item, value)
+        if _yields(entered):
+            with frame.capture() as body:
+                status = self._enter(frame, node, index + 1)
+            frame.trace.extend(replace_yield(Trace(entered), Trace(body)))
+            return status
+        frame.trace.extend(entered)
+        if isinstance(value, Instance):
+            return self._enter_object(frame, node, index, value, site)
+        return self._enter(frame, node, index + 1)
+
+    def _enter_object(
+        self,
+        frame: Frame,
+        node: ast.With | ast.AsyncWith,
+        index: int,
+        value: Instance,
+        site: Site,
+    ) -> str:
+        """Run ``__enter__``, the body and ``__exit__`` of a project's context manager."""
+        names = ("__enter__", "__exit__")
+        if isinstance(node, ast.AsyncWith):
+            names = ("__aenter__", "__aexit__")
+        enter, leave = (self.instance_member(frame, value, name, site) for name in names)
+        if isinstance(enter, FunctionValue):
+            self.call(frame, enter, Arguments(), site)
+        with frame.capture() as body:
+            status = self._enter(frame, node, index + 1)
+        with frame.capture() as after:
+            if isinstance(leave, FunctionValue):
+                self.call(frame, leave, Arguments((NONE, NONE, NONE)), site)
+        frame.trace.extend(before_exits(Trace(body), Trace(after)))
+        return status
+
+    def _context_guard(self, value: Value) -> Guard | None:
+        if isinstance(value, GuardMaker) and value.guard.form == "context":
+            return value.guard
+        guard = self.guard_of(value)
+        return guard if guard is not None and guard.form == "context" else None
+
+    def _bind_context(self, frame: Frame, item: ast.withitem, value: Value) -> None:
+        if item.optional_vars is not None:
+            bound = (
+                value
+                if isinstance(value, Instance | Object)
+                else self.unknown("context", frame, item.context_expr)
+            )
+            self.assign(frame, item.optional_vars, bound)
+
+    def _Try(self, frame: Frame, node: ast.Try) -> str:
+        """An exception is taken to be raised on every rank or on none."""
+        before = dict(frame.variables)
+        facts = dict(frame.facts)
+        with frame.capture() as body:
+            status = self.execute(frame, node.body)
+            if status == NEXT and node.orelse:
+                status = self.execute(frame, node.orelse)
+        items = Trace(body)
+        for handler in node.handlers:
+            items, status = self._handle(frame, handler, items, status, before, facts)
+        if node.finalbody:
+            with frame.capture() as last:
+                final = self.execute(frame, node.finalbody)
+            items = before_exits(items, Trace(last))
+            if final != NEXT:
+                status = final
+        frame.trace.extend(items)
+        return status
+
+    _TryStar = _Try
+
+    def _handle(
+        self,
+        frame: Frame,
+        handler: ast.ExceptHandler,
+        items: Trace,
+        status: str,
+        before: dict[str, Value],
+        facts: dict[int, bool],
+    ) -> tuple[Trace, str]:
+        key = self.keys.number("exception", Site(frame.module, handler).key)
+        after, after_facts = frame.variables, frame.facts
+        frame.variables, frame.facts = dict(before), {**facts, key: True}
+        if handler.name:
+            frame.variables[handler.name] = self.unknown("error", frame, handler)
+        with frame.capture() as handled:
+            ended = self.execute(frame, handler.body)
+        if ended == RAISE:
+            frame.variables, frame.facts = after, after_facts
+            return items, status
+        if status == RAISE:
+            frame.facts = facts
+            return Trace(handled), ended
+        caught = Trace(handled)
+        if caught or items:
+            items = Trace([Branch(key, caught, items)])
+        if ended == NEXT and status == NEXT:
+            frame.variables = self.joined(key, frame.variables, after)
+            frame.facts = facts
+            return items, NEXT
+        if status == NEXT:
+            frame.variables, frame.facts = after, after_facts
+            return items, NEXT
+        frame.facts = facts
+        return items, ended
+
+
+def _yields(items: Sequence[Item]) -> bool:
+    return any(
+        isinstance(item, Yield)
+        or (isinstance(item, Branch) and (_yields(item.yes.items) or _yields(item.no.items)))
+        or (isinstance(item, Scope | Loop) and _yields(item.body.items))
+        for item in items
+    )
+
+
+def _always(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant) and bool(test.value)
+
+
+@cache
+def _stored_in(node: ast.AST) -> frozenset[str]:
+    """Names and dotted names that a loop assigns."""
+    found = set(stored_names(node))
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
+            path = dotted(child)
+            if path is not None:
+                found.add(path)
+    return frozenset(found)

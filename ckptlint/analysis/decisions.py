@@ -1,0 +1,227 @@
+"""Decisions on one rank class: truth, comparison, and taking one of two paths."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ckptlint.analysis.frame import NEXT, RAISE, Frame, Outcome
+from ckptlint.analysis.ranks import WORLD, RankClass
+from ckptlint.analysis.sequences import (
+    Branch,
+    Test,
+    Trace,
+)
+from ckptlint.analysis.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Choice,
+    Const,
+    External,
+    FunctionValue,
+    Items,
+    ModuleValue,
+    Object,
+    Rank,
+    Site,
+    Symbol,
+    Value,
+    merge_ranks,
+)
+from ckptlint.analysis.world import World
+from ckptlint.facts import Predicate
+
+_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_NEGATED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.NotEq: ast.Eq,
+    ast.IsNot: ast.Is,
+    ast.NotIn: ast.In,
+    ast.GtE: ast.Lt,
+    ast.LtE: ast.Gt,
+}
+
+
+class Decider:
+    """Folds what depends on the rank, and forks where all ranks choose alike."""
+
+    def __init__(self, world: World, ranks: RankClass) -> None:
+        self.world = world
+        self.ranks = ranks
+        self.keys = world.keys
+        self.knowledge = world.knowledge
+
+    def decide(
+        self,
+        frame: Frame,
+        test: Value,
+        node: ast.AST,
+        yes: Callable[[], Outcome],
+        no: Callable[[], Outcome],
+    ) -> Outcome:
+        """Execute one of two continuations, or both where the test is an unknown of all ranks.
+
+        A continuation that always ends in an exception is no path: the other one is taken as
+        the only one.
+        """
+        test = self.truth(test)
+        if isinstance(test, Const):
+            taken = bool(test.value)
+            run = yes if taken else no
+            if test.rank is None:
+                return run()
+            with frame.guarded(Test(Site(frame.module, node), "test", taken, test.rank)):
+                return run()
+        assert isinstance(test, Choice)
+        known = self.keys.known(test.key, frame.facts)
+        if known is not None:
+            return self.decide(frame, test.yes if known else test.no, node, yes, no)
+        before, facts = dict(frame.variables), frame.facts
+        frame.facts = {**facts, **self.keys.implied(test.key, True)}
+        with frame.capture() as first:
+            one = self.decide(frame, test.yes, node, yes, no)
+        after_one, frame.variables = frame.variables, before
+        facts_one = frame.facts
+        frame.facts = {**facts, **self.keys.implied(test.key, False)}
+        with frame.capture() as second:
+            two = self.decide(frame, test.no, node, yes, no)
+        if one.status == RAISE or two.status == RAISE:
+            if two.status == RAISE:
+                frame.variables, frame.facts = after_one, facts_one
+            kept, items = (one, first) if two.status == RAISE else (two, second)
+            frame.trace.extend(items)
+            return kept
+        a, b = Trace(first), Trace(second)
+        if a.shape == b.shape and not a.acts:
+            frame.trace.extend(first)
+        elif a or b:
+            frame.trace.append(Branch(test.key, a, b))
+        if one.status != NEXT or two.status != NEXT:
+            if one.status == NEXT:
+                frame.variables, frame.facts = after_one, facts_one
+            return one if one.status == NEXT else two
+        frame.variables = self.joined(test.key, after_one, frame.variables)
+        frame.facts = facts
+        return Outcome(NEXT, self.keys.choose(test.key, one.value, two.value))
+
+    def joined(self, key: int, yes: dict[str, Value], no: dict[str, Value]) -> dict[str, Value]:
+        joined = dict(no)
+        for name, value in yes.items():
+            other = no.get(name)
+            if other is None:
+                joined[name] = value
+            elif other is not value:
+                joined[name] = self.keys.choose(key, value, other)
+        return joined
+
+    def truth(self, value: Value) -> Value:
+        """Reduce a value to true, false or a choice between them."""
+        match value:
+            case Const():
+                return (
+                    value
+                    if isinstance(value.value, bool)
+                    else Const(bool(value.value), rank=value.rank)
+                )
+            case Choice():
+                return self._tested(value)
+            case Symbol(rank=None):
+                return Choice(value.key, TRUE, FALSE)
+            case FunctionValue() | ModuleValue() | External():
+                return TRUE
+            case _ if value.rank is not None:
+                mark = Rank(value.rank.scopes, value.rank.certain, False)
+                return Const(self.ranks.global_rank == 0, rank=mark)
+        key = self.keys.number("truth", self.keys.of(value))
+        return Choice(key, TRUE, FALSE)
+
+    def _tested(self, value: Choice) -> Value:
+        tested = self.keys.spread(value, self.truth)
+        if isinstance(tested, Symbol):
+            return self.truth(tested)
+        return self.keys.condition(tested) if isinstance(tested, Choice) else tested
+
+    def negation(self, value: Value) -> Value:
+        """Evaluate ``not value``."""
+        return self.keys.spread(
+            self.truth(value),
+            lambda leaf: Const(not leaf.value, rank=leaf.rank) if isinstance(leaf, Const) else leaf,
+        )
+
+    def compare(self, op: type[ast.cmpop], left: Value, right: Value) -> Value:
+        """Compare two values, neither of them a choice."""
+        if op in _NEGATED:
+            return self.negation(self.compare(_NEGATED[op], left, right))
+        if op is ast.Gt:
+            op, left, right = ast.Lt, right, left
+        mark = merge_ranks(left.rank, right.rank)
+        known = self._plain(left), self._plain(right)
+        if known[0] is not None and known[1] is not None:
+            try:
+                value = bool(_COMPARE[op](known[0].value, known[1].value))
+            except TypeError:
+                return self.derived(op.__name__, left, right)
+            if mark is not None and WORLD["global"] - 1 in (known[0].value, known[1].value):
+                mark = Rank(mark.scopes | {"last"}, mark.certain, mark.exact)
+            return Const(value, rank=mark)
+        if mark is None:
+            if op is ast.Is and right == NONE and not isinstance(left, Symbol | Choice | Object):
+                return FALSE
+            return Symbol(self.keys.number(op.__name__, self.keys.of(left), self.keys.of(right)))
+        return self._compare_rank(op, left, right, mark)
+
+    @staticmethod
+    def _plain(value: Value) -> Const | None:
+        """Return a constant, a display of constants taken as one."""
+        if isinstance(value, Const):
+            return value
+        if isinstance(value, Items) and all(isinstance(item, Const) for item in value.items):
+            return Const(tuple(item.value for item in value.items if isinstance(item, Const)))
+        return None
+
+    def _compare_rank(self, op: type[ast.cmpop], left: Value, right: Value, mark: Rank) -> Value:
+        """Compare a rank with an unknown: some rank is the one, the others are not.
+
+        A loop variable takes every rank's number in turn, so each rank has its turn.
+        """
+        if any(isinstance(side, Symbol) and side.each for side in (left, right)):
+            return Symbol(self.keys.number("turn", self.keys.of(left), self.keys.of(right)))
+        scope = next(iter(sorted(mark.scopes & {"group", "node"})), "global")
+        first = self.ranks.number(scope) == 0
+        exact = op in (ast.Eq, ast.In, ast.Is)
+        scopes = mark.scopes | {"member"} if op is ast.In else mark.scopes
+        if op is ast.Lt and isinstance(right, Const):
+            first = not first  # ``unknown < rank``
+        return Const(first, rank=Rank(scopes, False, mark.exact and exact))
+
+    def derived(self, kind: str, *values: Value) -> Symbol:
+        """Make the unknown that is computed from ``values``, with their rank marks."""
+        mark = merge_ranks(*(value.rank for value in values))
+        if mark is not None:
+            mark = Rank(mark.scopes, mark.certain, False)
+        return Symbol(self.keys.number(kind, *map(self.keys.of, values)), rank=mark)
+
+    def unknown(self, kind: str, frame: Frame, node: ast.AST, *parts: object) -> Symbol:
+        """Make an unknown that belongs to a place."""
+        return Symbol(self.keys.number(kind, Site(frame.module, node).key, *parts))
+
+    def folded(self, frame: Frame, predicate: Predicate, certain: bool) -> Value:
+        """Give a predicate its value on this rank."""
+        value = self.ranks.value(predicate)
+        if predicate.meaning in ("world", "distributed"):
+            return Const(value)
+        scopes = {predicate.scope} | ({predicate.meaning} & {"last", "member"})
+        return Const(value, rank=Rank(frozenset(scopes), certain))

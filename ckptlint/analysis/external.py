@@ -1,0 +1,220 @@
+"""Calls that leave the project: what the facts say of them."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from ckptlint.analysis.frame import Arguments, Frame
+from ckptlint.analysis.guards import Guards
+from ckptlint.analysis.sequences import (
+    Operation,
+)
+from ckptlint.analysis.values import (
+    NONE,
+    ClassValue,
+    Const,
+    External,
+    Instance,
+    Items,
+    Object,
+    Partial,
+    Rank,
+    Site,
+    Symbol,
+    Value,
+)
+from ckptlint.facts import Call
+
+_FOLDED: Mapping[str, Callable[[Any], Any]] = {
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "float": float,
+    "abs": abs,
+    "len": len,
+}
+_WORLD_GROUPS = ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD")
+
+
+class ExternalCaller(Guards):
+    """Emits recorded calls and gives their results."""
+
+    @abstractmethod
+    def result(self, callee: Value, arguments: Arguments) -> Symbol:
+        """Make the unknown that an unknown function returns."""
+
+    def call_object(self, frame: Frame, callee: Object, arguments: Arguments, site: Site) -> Value:
+        full = self.knowledge.member(callee.name, "__call__")
+        if full is not None:
+            return self.call_external(frame, External(full, callee), arguments, site)
+        return self.result(callee, arguments)
+
+    def call_external(
+        self, frame: Frame, callee: External, arguments: Arguments, site: Site
+    ) -> Value:
+        known = self.knowledge
+        name = known.canonical(callee.name)
+        certain = not isinstance(callee.owner, Object) or callee.owner.certain
+        predicate = known.predicates.get(name)
+        if predicate is not None and predicate.kind == "call":
+            group = arguments.get(predicate.group, 0) if predicate.group else None
+            if group is not None and not self._is_world(group):
+                group_rank = Rank(frozenset({"group"}), certain)
+                if predicate.meaning == "rank":
+                    return Const(self.ranks.group_rank, rank=group_rank)
+                return self.result(callee, arguments)
+            return self.folded(frame, predicate, certain)
+        guard = known.guards.get(name)
+        if guard is not None:
+            return self.call_guard(frame, guard, arguments, site)
+        if name in known.exits:
+            frame.stopped = True
+            return NONE
+        special = self._special(frame, name, arguments, site)
+        if special is not None:
+            return special
+        for record in self._records(name):
+            if self._applies(record, arguments):
+                return self.operate(frame, record, callee, arguments, site)
+        return self._given(frame, name, callee, arguments, site)
+
+    def _records(self, name: str) -> list[Call]:
+        return self.knowledge.calls.get(name, [])
+
+    def _applies(self, record: Call, arguments: Arguments) -> bool:
+        for path, wanted in record.when.items():
+            value = self._setting(path, arguments)
+            options = wanted if isinstance(wanted, list) else [wanted]
+            if not (isinstance(value, Const) and value.value in options):
+                return False
+        for path, unwanted in record.unless.items():
+            value = self._setting(path, arguments)
+            if isinstance(value, Const) and value.value == unwanted:
+                return False
+        return True
+
+    @staticmethod
+    def _setting(path: str, arguments: Arguments) -> Value | None:
+        name, _, inner = path.partition(".")
+        value = arguments.get(name)
+        if not inner:
+            return value
+        if value is None:  # the object may have been passed by position
+            value = next((v for v in arguments.positional if isinstance(v, Object)), None)
+        if isinstance(value, Object):
+            for setting, constant in value.settings:
+                if setting == inner:
+                    return Const(constant)
+        return None
+
+    def operate(
+        self, frame: Frame, record: Call, callee: External, arguments: Arguments, site: Site
+    ) -> Value:
+        """Emit a recorded call and give its result."""
+        certain = not isinstance(callee.owner, Object) or callee.owner.certain
+        if record.who in ("all", "group"):
+            group = self._group(record, arguments)
+            frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards)))
+        for position in record.clears:
+            if position < len(arguments.nodes):
+                self._clear(frame, arguments.nodes[position])
+        return self._given(frame, self.knowledge.canonical(callee.name), callee, arguments, site)
+
+    def _clear(self, frame: Frame, node: ast.expr) -> None:
+        """Make the variables of an argument equal on every rank."""
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and child.id in frame.variables:
+                frame.variables[child.id] = self.unknown("agreed", frame, child)
+
+    def _group(self, record: Call, arguments: Arguments) -> Literal["world", "sub"]:
+        if not record.group:
+            return "world"
+        value = arguments.get(record.group, record.group_position)
+        return "world" if value is None or self._is_world(value) else "sub"
+
+    def _is_world(self, value: Value) -> bool:
+        if isinstance(value, Const):
+            return value.value is None
+        if isinstance(value, External):
+            return self.knowledge.canonical(value.name) in _WORLD_GROUPS
+        return isinstance(value, Object) and value.name == "torch.distributed.group.WORLD"
+
+    def _given(
+        self, frame: Frame, name: str, callee: External, arguments: Arguments, site: Site
+    ) -> Value:
+        """Return the typed object that an external call gives, or an unknown."""
+        known = self.knowledge
+        returns = known.returns.get(name)
+        if returns is not None:
+            if returns.arguments:
+                values = arguments.positional
+                return values[0] if len(values) == 1 else Items(values)
+            if len(returns.types) == 1:
+                return Object(known.canonical(returns.types[0]))
+            if returns.types:
+                return Items(
+                    tuple(
+                        Object(known.canonical(kind))
+                        if kind
+                        else Symbol(self.keys.number("part", Site(frame.module, site.node).key, i))
+                        for i, kind in enumerate(returns.types)
+                    )
+                )
+        if name in known.classes:
+            settings: list[tuple[str, Any]] = [
+                (keyword, value.value)
+                for keyword, value in arguments.keywords
+                if isinstance(value, Const) and value.rank is None
+            ]
+            for record in self._records(f"{name}.__init__"):
+                if self._applies(record, arguments) and record.who in ("all", "group"):
+                    group = self._group(record, arguments)
+                    frame.trace.append(Operation(site, record, group, True, tuple(frame.guards)))
+            return Object(name, settings=tuple(settings))
+        result = self.result(callee, arguments)
+        if callee.owner is None:
+            return self.by_convention(frame.module, name.rpartition(".")[2], result)
+        return result
+
+    def _special(self, frame: Frame, name: str, arguments: Arguments, site: Site) -> Value | None:
+        """Evaluate the few functions of the language that values pass through."""
+        first = arguments.positional[0] if arguments.positional else None
+        if name in _FOLDED and len(arguments.positional) == 1 and isinstance(first, Const):
+            try:
+                return Const(_FOLDED[name](first.value), rank=first.rank)
+            except (TypeError, ValueError):
+                return self.derived(name, first)
+        if name in ("int", "bool") and first is not None and len(arguments.positional) == 1:
+            return first if name == "int" else self.truth(first)
+        if name in ("os.environ.get", "os.getenv", "os.environ.setdefault"):
+            default = arguments.get("default", 1)
+            return self.environment(frame, first or NONE, default)
+        if name == "functools.partial" and first is not None:
+            return Partial(first, arguments.positional[1:], arguments.keywords)
+        if name == "getattr" and len(arguments.positional) >= 2:
+            attribute = arguments.positional[1]
+            if isinstance(attribute, Const) and isinstance(attribute.value, str):
+                node = ast.copy_location(ast.Name("getattr"), site.node)
+                return self.member(
+                    frame, arguments.positional[0], attribute.value, Site(site.module, node)
+                )
+        if name == "super":
+            return self._super(frame)
+        return None
+
+    def _super(self, frame: Frame) -> Value | None:
+        function, bound = frame.function, frame.bound
+        if function is None or function.owner is None or bound is None:
+            return None
+        values = self.base_values(function.owner)
+        for value in values:
+            if isinstance(value, ClassValue):
+                attributes = bound.attributes if isinstance(bound, Instance) else ()
+                return Instance(value.definition, attributes)
+        for value in values:
+            if isinstance(value, External):
+                return Object(self.knowledge.canonical(value.name))
+        return None

@@ -1,0 +1,268 @@
+"""Attributes and classes: what an object has, by its own code or by the facts."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Iterator
+
+from ckptlint.analysis.frame import Arguments, Frame
+from ckptlint.analysis.names import Namer
+from ckptlint.analysis.ranks import RankClass
+from ckptlint.analysis.values import (
+    Choice,
+    ClassValue,
+    Const,
+    External,
+    FunctionValue,
+    Instance,
+    ModuleValue,
+    Object,
+    Site,
+    Symbol,
+    Value,
+    blank,
+    merge_ranks,
+)
+from ckptlint.analysis.world import World
+from ckptlint.facts import Call
+from ckptlint.project import (
+    ClassDefinition,
+    Function,
+    Module,
+)
+
+
+class Members(Namer):
+    """Resolves attributes of modules, objects and classes."""
+
+    def __init__(self, world: World, ranks: RankClass) -> None:
+        super().__init__(world, ranks)
+        self._bases: dict[ClassDefinition, tuple[Value, ...]] = {}
+
+    @abstractmethod
+    def written(self, method: Function, instance: Instance) -> dict[str, Value]:
+        """Execute a method with unknown arguments; return the attributes of self it sets."""
+
+    @abstractmethod
+    def inline(
+        self, frame: Frame, callee: FunctionValue, arguments: Arguments, site: Site
+    ) -> Value:
+        """Splice the body of a project's function into the trace."""
+
+    @abstractmethod
+    def operate(
+        self, frame: Frame, record: Call, callee: External, arguments: Arguments, site: Site
+    ) -> Value:
+        """Emit a recorded call and give its result."""
+
+    def attribute(self, frame: Frame, base: Value, name: str, node: ast.expr) -> Value:
+        """Read an attribute; a property of the project is executed, one of the facts folded."""
+        value = self.member(frame, base, name, Site(frame.module, node))
+        if isinstance(value, External) and value.owner is not None:
+            record = next(iter(self.knowledge.calls.get(value.name, ())), None)
+            if record is not None and record.property:
+                return self.operate(frame, record, value, Arguments(), Site(frame.module, node))
+        return value
+
+    def called_attribute(self, frame: Frame, base: Value, node: ast.Attribute) -> Value:
+        """Read an attribute in order to call it."""
+        return self.member(frame, base, node.attr, Site(frame.module, node))
+
+    def member(self, frame: Frame, base: Value, name: str, site: Site) -> Value:
+        known = self.knowledge
+        match base:
+            case Choice():
+                yes = self.member(frame, base.yes, name, site)
+                no = self.member(frame, base.no, name, site)
+                if isinstance(base.no, Const) and base.no.value is None:
+                    return yes
+                if isinstance(base.yes, Const) and base.yes.value is None:
+                    return no
+                return yes if yes == no else Choice(base.key, yes, no)
+            case ModuleValue():
+                found = self.global_value(base.module, name)
+                if found is not None:
+                    return found
+                inner = (
+                    base.module.project.find(base.module, name, 1)
+                    if base.module.source.path.name == "__init__.py"
+                    else None
+                )
+                if inner is not None:
+                    return ModuleValue(inner)
+            case External(owner=None):
+                full = known.canonical(f"{base.name}.{name}")
+                predicate = known.predicates.get(full)
+                if predicate is not None and predicate.kind == "attribute":
+                    return self.folded(frame, predicate, True)
+                return External(f"{base.name}.{name}")
+            case Object():
+                return self._object_member(frame, base, base.name, name)
+            case Instance():
+                return self.instance_member(frame, base, name, site)
+            case ClassValue():
+                for definition in self.bases(base.definition):
+                    method = definition.methods.get(name)
+                    if method is not None:
+                        if method.decorated_by("classmethod"):
+                            return self.decorated(method, base)
+                        return self.decorated(method, None)
+        symbol = Symbol(
+            self.keys.number("attribute", self.keys.of(base), name),
+            origin="attribute",
+            rank=base.rank,
+        )
+        if base.rank is not None:
+            return symbol
+        return self.by_convention(frame.module, name, symbol)
+
+    def _object_member(self, frame: Frame, base: Value, owner: str, name: str) -> Value:
+        known = self.knowledge
+        certain = not isinstance(base, Object) or base.certain
+        full = known.member(owner, name)
+        if full is not None:
+            predicate = known.predicates.get(full)
+            if predicate is not None and predicate.kind == "attribute":
+                return self.folded(frame, predicate, certain)
+            return External(full, owner=base)
+        kind = known.attribute(owner, name)
+        if kind:
+            return Object(kind, certain)
+        symbol = Symbol(self.keys.number("attribute", self.keys.of(base), name), origin="attribute")
+        return self.by_convention(frame.module, name, symbol)
+
+    def instance_member(self, frame: Frame, base: Instance, name: str, site: Site) -> Value:
+        for own, value in base.attributes:
+            if own == name:
+                return value
+        fallback: Value | None = None
+        for definition in self.bases(base.definition):
+            method = definition.methods.get(name)
+            if method is not None:
+                if method.decorated_by("property", "cached_property"):
+                    value = self.decorated(method, base)
+                    if isinstance(value, FunctionValue):
+                        return self.inline(frame, value, Arguments(), site)
+                    return self.unknown("property", frame, site.node)
+                return self.decorated(method, base)
+            set_to = self._written(definition, base, name)
+            if set_to is not None:
+                if not isinstance(set_to, Symbol):
+                    return set_to
+                fallback = fallback or set_to
+            if name in definition.fields:
+                value = self._field(definition, name)
+                if not isinstance(value, Symbol):
+                    return value
+                fallback = fallback or value
+        for external in self.external_bases(base.definition):
+            if self.knowledge.member(external, name) or self.knowledge.attribute(external, name):
+                return self._object_member(frame, base, external, name)
+        symbol = fallback or Symbol(
+            self.keys.number("attribute", self.keys.of(base), name), origin="attribute"
+        )
+        assert isinstance(symbol, Symbol)
+        return self.by_convention(frame.module, name, symbol)
+
+    def _written(self, definition: ClassDefinition, base: Instance, name: str) -> Value | None:
+        """Return what the class's own methods put into an attribute, when they agree."""
+        methods = definition.writers.get(name, ())
+        found: list[Value] = []
+        for method in methods:
+            value = self.written(method, base).get(name)
+            if value is not None and value not in found:
+                found.append(value)
+        told = [value for value in found if not blank(value)]
+        if len(told) == 1:
+            return told[0]
+        if not found:
+            return None
+        if len(found) == 1:
+            return found[0]
+        mark = merge_ranks(*(value.rank for value in told))
+        return Symbol(self.keys.number("attribute", self.keys.of(base), name), rank=mark)
+
+    def _field(self, definition: ClassDefinition, name: str) -> Value:
+        annotation, value = definition.fields[name]
+        frame = Frame(definition.module, None)
+        if annotation is not None:
+            typed = self.annotated(definition.module, annotation)
+            if typed is not None:
+                return typed
+        if isinstance(value, ast.Constant) and annotation is None:
+            return Const(value.value)
+        return self.unknown("field", frame, definition.node, name)
+
+    def bases(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
+        """Yield a class of the project and its bases in the project, nearest first."""
+        seen: set[ClassDefinition] = set()
+        queue = [definition]
+        while queue:
+            current = queue.pop(0)
+            if current in seen:
+                continue
+            seen.add(current)
+            yield current
+            for value in self.base_values(current):
+                if isinstance(value, ClassValue):
+                    queue.append(value.definition)
+
+    def external_bases(self, definition: ClassDefinition) -> tuple[str, ...]:
+        """Return the dotted names of bases outside the project, at any depth."""
+        return tuple(
+            value.name
+            for current in self.bases(definition)
+            for value in self.base_values(current)
+            if isinstance(value, External)
+        )
+
+    def base_values(self, definition: ClassDefinition) -> tuple[Value, ...]:
+        known = self._bases.get(definition)
+        if known is not None:
+            return known
+        self._bases[definition] = ()  # a class that is its own base ends here
+        frame = Frame(definition.module, None)
+        values: list[Value] = []
+        for node in definition.node.bases:
+            while isinstance(node, ast.Subscript):
+                node = node.value
+            if isinstance(node, ast.Name | ast.Attribute):
+                values.append(self.evaluate(frame, node))
+        self._bases[definition] = tuple(values)
+        return self._bases[definition]
+
+    def annotated(self, module: Module, node: ast.expr) -> Value | None:
+        """Return the instance that an annotation promises, when it names a known class."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except (SyntaxError, ValueError):
+                return None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return self.annotated(module, node.left) or self.annotated(module, node.right)
+        if isinstance(node, ast.Subscript):
+            head = (
+                node.value.attr
+                if isinstance(node.value, ast.Attribute)
+                else (node.value.id if isinstance(node.value, ast.Name) else "")
+            )
+            if head in ("Optional", "Annotated", "Final", "ClassVar"):
+                inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+                return self.annotated(module, inner)
+            if head == "Union" and isinstance(node.slice, ast.Tuple):
+                for option in node.slice.elts:
+                    found = self.annotated(module, option)
+                    if found is not None:
+                        return found
+            return None
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return None
+        value = self.evaluate(Frame(module, None), node)
+        if isinstance(value, ClassValue):
+            return Instance(value.definition)
+        if isinstance(value, External):
+            name = self.knowledge.canonical(value.name)
+            if name in self.knowledge.classes:
+                return Object(name)
+        return None

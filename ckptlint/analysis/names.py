@@ -1,0 +1,147 @@
+"""Names: what a variable, a global, an import or a convention stands for."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from abc import abstractmethod
+
+from ckptlint.analysis.expressions import Evaluator
+from ckptlint.analysis.frame import Frame
+from ckptlint.analysis.ranks import RankClass
+from ckptlint.analysis.values import (
+    ClassValue,
+    Closure,
+    Const,
+    External,
+    ModuleValue,
+    Object,
+    Rank,
+    Symbol,
+    Value,
+)
+from ckptlint.analysis.world import World
+from ckptlint.project import (
+    ClassDefinition,
+    Function,
+    Import,
+    Module,
+)
+
+
+class Namer(Evaluator):
+    """Resolves names."""
+
+    def __init__(self, world: World, ranks: RankClass) -> None:
+        super().__init__(world, ranks)
+        self._global_values: dict[tuple[Module, str], Value | None] = {}
+
+    @abstractmethod
+    def module_variables(self, module: Module) -> dict[str, Value]:
+        """Execute a module's top level once and return its variables."""
+
+    @abstractmethod
+    def decorated(
+        self, function: Function, bound: Value | None, closure: Closure | None = None
+    ) -> Value:
+        """Return what a definition binds: the function with its decorators applied."""
+
+    def lookup(self, frame: Frame, name: str) -> Value:
+        """Read a name: local, enclosing, global, built in, or by convention."""
+        found = frame.variables.get(name)
+        if found is None and frame.closure is not None:
+            found = frame.closure.get(name)
+        if found is None:
+            found = self.global_value(frame.module, name)
+        if found is not None:
+            return found
+        if hasattr(builtins, name):
+            return External(name)
+        symbol = Symbol(self.keys.number("name", frame.module.source.display, name), origin="name")
+        return self.by_convention(frame.module, name, symbol)
+
+    def global_value(self, module: Module, name: str) -> Value | None:
+        """Read a name of a module; None when the module does not bind it."""
+        key = (module, name)
+        if key in self._global_values:
+            return self._global_values[key]
+        self._global_values[key] = None  # modules that import each other in a circle end here
+        value = self._global_value(module, name)
+        if name in module.symbols:
+            self._global_values[key] = value
+        else:
+            del self._global_values[key]
+        return value
+
+    def _global_value(self, module: Module, name: str) -> Value | None:
+        symbol = module.symbols.get(name)
+        if isinstance(symbol, Function):
+            return self.decorated(symbol, None)
+        if isinstance(symbol, ClassDefinition):
+            return ClassValue(symbol)
+        if isinstance(symbol, Import):
+            return self.imported(module, symbol)
+        if name in module.assigned:
+            found = self.module_variables(module).get(name)
+            if found is not None:
+                return found
+        for star in module.stars:
+            target = module.project.find(module, star.module, star.level)
+            if target is not None and target is not module:
+                found = self.global_value(target, name)
+                if found is not None:
+                    return found
+            elif self._recorded(f"{star.module}.{name}"):
+                return External(f"{star.module}.{name}")
+        return None
+
+    def imported(self, module: Module, target: Import) -> Value:
+        """Follow an import into the project or out of it."""
+        full = f"{target.module}.{target.name}" if target.name else target.module
+        if not target.level and self._recorded(full):
+            return External(full)
+        found = module.project.find(module, target.module, target.level)
+        if not target.name:
+            return ModuleValue(found) if found is not None else External(full)
+        if found is not None and found is not module:
+            value = self.global_value(found, target.name)
+            if value is not None:
+                return value
+        inner = ".".join(part for part in (target.module, target.name) if part)
+        submodule = module.project.find(module, inner, target.level)
+        if submodule is not None:
+            return ModuleValue(submodule)
+        return External(full)
+
+    def _recorded(self, name: str) -> bool:
+        known = self.knowledge
+        name = known.canonical(name)
+        return any(
+            name in table
+            for table in (known.calls, known.predicates, known.guards, known.classes, known.returns)
+        )
+
+    def by_convention(self, module: Module, name: str, symbol: Symbol) -> Value:
+        """Give an unknown what its name conventionally holds in a distributed program."""
+        known = self.knowledge
+        if module.imports.isdisjoint(known.import_roots):
+            return symbol
+        predicate = known.conventions.get(name)
+        if predicate is not None:
+            value = self.ranks.value(predicate)
+            if predicate.meaning in ("world", "distributed"):
+                return Const(value)
+            return Const(value, rank=Rank(frozenset({predicate.scope}), certain=False))
+        usual = known.usual(name, module.imports)
+        if usual is not None:
+            return Object(known.canonical(usual.name), certain=False)
+        return symbol
+
+    def conventional(self, frame: Frame, target: ast.expr, value: Value) -> Value:
+        """Apply :meth:`by_convention` to the target of an assignment from an unknown call."""
+        if isinstance(value, Symbol) and value.origin == "call" and value.rank is None:
+            if isinstance(target, ast.Name):
+                return self.by_convention(frame.module, target.id, value)
+            if isinstance(target, ast.Attribute):
+                return self.by_convention(frame.module, target.attr, value)
+        return value

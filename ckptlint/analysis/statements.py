@@ -1,0 +1,261 @@
+"""Executing statements in order, and those that choose between blocks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from ckptlint.analysis.calls import Caller
+from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
+from ckptlint.analysis.ranks import RankClass
+from ckptlint.analysis.sequences import (
+    Exit,
+    Yield,
+)
+from ckptlint.analysis.values import (
+    NONE,
+    TRUE,
+    Const,
+    Rank,
+    Site,
+    Symbol,
+    Value,
+    blank,
+    marked,
+    merge_ranks,
+)
+from ckptlint.analysis.world import Digest, World
+from ckptlint.project import (
+    Function,
+    FunctionNode,
+    imported_names,
+    stored_names,
+)
+
+Block = Sequence[ast.stmt]
+_STEPS = 400_000
+
+
+class TooComplexError(Exception):
+    """A function needs more steps than the analysis allows itself."""
+
+
+class Statements(Caller):
+    """Executes simple statements, if and match."""
+
+    def __init__(self, world: World, ranks: RankClass) -> None:
+        super().__init__(world, ranks)
+        self.nested: dict[FunctionNode, tuple[Function, Value]] = {}
+        self.steps = 0
+
+    def execute(self, frame: Frame, body: Block) -> str:
+        """Execute statements in order until one leaves; return how the block ended."""
+        for statement in body:
+            self.steps += 1
+            if self.steps > _STEPS:
+                raise TooComplexError
+            digest = self.world.digest(frame.module, statement)
+            if digest.dull and self._unknown_only(frame, digest):
+                self._skip(frame, statement, digest)
+                continue
+            method = getattr(self, f"_{type(statement).__name__}", None)
+            status = method(frame, statement) if method is not None else NEXT
+            if frame.stopped:
+                frame.stopped = False
+                return RAISE
+            if status != NEXT:
+                return str(status)
+        return NEXT
+
+    def _unknown_only(self, frame: Frame, digest: Digest) -> bool:
+        """Say whether a dull statement reads nothing that is known."""
+        for name in digest.loads:
+            value = frame.variables.get(name)
+            if value is None and frame.closure is not None:
+                value = frame.closure.get(name)
+            if value is None and name in frame.module.assigned and frame.function is not None:
+                value = self.module_variables(frame.module).get(name)
+            if value is not None and not blank(value):
+                return False
+        return True
+
+    def _skip(self, frame: Frame, statement: ast.stmt, digest: Digest) -> None:
+        """Give what a dull statement assigns new unknowns."""
+        guarded = merge_ranks(*(test.rank for test in frame.guards))
+        mark = Rank(guarded.scopes, guarded.certain, False) if guarded is not None else None
+        for name in digest.stores:
+            key = self.keys.number("computed", Site(frame.module, statement).key, name)
+            frame.variables[name] = Symbol(key, rank=mark)
+
+    def _Expr(self, frame: Frame, node: ast.Expr) -> str:
+        if isinstance(node.value, ast.Yield | ast.YieldFrom):
+            self._yield(frame, node.value)
+        elif not isinstance(node.value, ast.Constant):
+            self.evaluate(frame, node.value)
+        return NEXT
+
+    def _yield(self, frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
+        if node.value is not None:
+            self.evaluate(frame, node.value)
+        frame.trace.append(Yield())
+        return self.unknown("sent", frame, node)
+
+    def _Yield(self, frame: Frame, node: ast.Yield) -> Value:
+        return self._yield(frame, node)
+
+    def _YieldFrom(self, frame: Frame, node: ast.YieldFrom) -> Value:
+        return self._yield(frame, node)
+
+    def _Assign(self, frame: Frame, node: ast.Assign) -> str:
+        value = self.evaluate(frame, node.value)
+        for target in node.targets:
+            self.assign(frame, target, self.conventional(frame, target, value))
+        return NEXT
+
+    def _AnnAssign(self, frame: Frame, node: ast.AnnAssign) -> str:
+        if node.value is None:
+            return NEXT
+        value = self.evaluate(frame, node.value)
+        if isinstance(value, Symbol) and value.rank is None:
+            value = self.annotated(frame.module, node.annotation) or value
+        self.assign(frame, node.target, self.conventional(frame, node.target, value))
+        return NEXT
+
+    def _AugAssign(self, frame: Frame, node: ast.AugAssign) -> str:
+        left = self.evaluate(frame, _loaded(node.target))
+        value = self.binary(node.op, left, self.evaluate(frame, node.value))
+        self.assign(frame, node.target, value)
+        return NEXT
+
+    def _Delete(self, frame: Frame, node: ast.Delete) -> str:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                frame.variables.pop(target.id, None)
+        return NEXT
+
+    def _Return(self, frame: Frame, node: ast.Return) -> str:
+        value = self.evaluate(frame, node.value)
+        if frame.stopped:
+            return RAISE
+        mark = merge_ranks(*(test.rank for test in frame.guards))
+        if mark is not None and isinstance(value, Symbol) and value.rank is None:
+            mark = Rank(mark.scopes, mark.certain, False)
+        frame.returns.append((dict(frame.facts), marked(value, mark)))
+        return self._leave(frame, node, "return")
+
+    def _leave(self, frame: Frame, node: ast.stmt, kind: str) -> str:
+        frame.trace.append(
+            Exit(kind, Site(frame.module, node), tuple(frame.guards))  # type: ignore[arg-type]
+        )
+        return EXIT
+
+    def _Break(self, frame: Frame, node: ast.Break) -> str:
+        return self._leave(frame, node, "break")
+
+    def _Continue(self, frame: Frame, node: ast.Continue) -> str:
+        return self._leave(frame, node, "continue")
+
+    def _Raise(self, frame: Frame, node: ast.Raise) -> str:
+        return RAISE
+
+    def _Assert(self, frame: Frame, node: ast.Assert) -> str:
+        self.evaluate(frame, node.test)
+        return NEXT
+
+    def _FunctionDef(self, frame: Frame, node: FunctionNode) -> str:
+        outer = frame.function
+        name = f"{outer.qualname}.<locals>.{node.name}" if outer else node.name
+        if outer is None and frame.closure is None:
+            function = frame.module.symbols.get(node.name)
+            if isinstance(function, Function) and function.node is node:
+                return NEXT  # a global, decorated where it is looked up
+        inner = Function(frame.module, node, name, None)
+        closure = frame.scope()
+        value = self.decorated(inner, None, closure)
+        frame.variables[node.name] = value
+        if self.world.gives(frame.module, node):
+            self.nested[node] = (inner, value)
+        return NEXT
+
+    _AsyncFunctionDef = _FunctionDef
+
+    def _Import(self, frame: Frame, node: ast.Import | ast.ImportFrom) -> str:
+        if frame.function is None:
+            return NEXT  # looked up in the module's symbols
+        for name, target in imported_names(node):
+            if name != "*":
+                frame.variables[name] = self.imported(frame.module, target)
+        return NEXT
+
+    _ImportFrom = _Import
+
+    def _If(self, frame: Frame, node: ast.If) -> str:
+        test = self.evaluate(frame, node.test)
+        if frame.stopped:
+            return RAISE
+        return self._choose(frame, test, node.test, node.body, node.orelse)
+
+    def _choose(self, frame: Frame, test: Value, node: ast.AST, body: Block, orelse: Block) -> str:
+        def arm(block: Block) -> Callable[[], Outcome]:
+            return lambda: Outcome(self.execute(frame, block), NONE)
+
+        return self.decide(frame, test, node, arm(body), arm(orelse)).status
+
+    def _Match(self, frame: Frame, node: ast.Match) -> str:
+        subject = self.evaluate(frame, node.subject)
+        return self._cases(frame, node, subject, 0)
+
+    def _cases(self, frame: Frame, node: ast.Match, subject: Value, index: int) -> str:
+        if index == len(node.cases):
+            return NEXT
+        case = node.cases[index]
+        test = self._pattern(frame, case.pattern, subject)
+
+        def matched() -> Outcome:
+            if case.guard is None:
+                return Outcome(self.execute(frame, case.body), NONE)
+            guard = self.evaluate(frame, case.guard)
+            return self.decide(
+                frame,
+                guard,
+                case.guard,
+                lambda: Outcome(self.execute(frame, case.body), NONE),
+                lambda: Outcome(self._cases(frame, node, subject, index + 1), NONE),
+            )
+
+        return self.decide(
+            frame,
+            test,
+            case.pattern,
+            matched,
+            lambda: Outcome(self._cases(frame, node, subject, index + 1), NONE),
+        ).status
+
+    def _pattern(self, frame: Frame, pattern: ast.pattern, subject: Value) -> Value:
+        if isinstance(pattern, ast.MatchValue):
+            return self.compare(ast.Eq, subject, self.evaluate(frame, pattern.value))
+        if isinstance(pattern, ast.MatchSingleton):
+            return self.compare(ast.Is, subject, Const(pattern.value))
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+            if pattern.name is not None:
+                frame.variables[pattern.name] = subject
+            return TRUE
+        if isinstance(pattern, ast.MatchOr):
+            options = [self._pattern(frame, option, subject) for option in pattern.patterns]
+            known = [option for option in options if isinstance(option, Const)]
+            if len(known) == len(options):
+                mark = merge_ranks(*(option.rank for option in known))
+                return Const(any(option.value for option in known), rank=mark)
+        for name in stored_names(pattern):
+            frame.variables[name] = self.unknown("matched", frame, pattern, name)
+        return self.unknown("pattern", frame, pattern)
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """Return the target of an augmented assignment as an expression that is read."""
+    match target:
+        case ast.Name():
+            return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+        case ast.Attribute():
+            return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    return target

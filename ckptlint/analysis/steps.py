@@ -1,0 +1,150 @@
+"""Plain steps: a trace flattened under chosen conditions, for comparing and for telling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ckptlint.analysis.sequences import Branch, Exit, Item, Loop, Operation, Scope, Test, Trace
+
+
+@dataclass(frozen=True)
+class Level:
+    """A rank test together with the depth of calls at which it stands."""
+
+    test: Test
+    depth: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One item of a plain list, with all rank tests and calls that lead to it."""
+
+    item: Operation | Loop | Exit
+    levels: tuple[Level, ...]
+    chain: tuple[Scope, ...]
+
+    @property
+    def marks(self) -> bool:
+        """Whether this only marks where an exit was."""
+        return isinstance(self.item, Exit)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A collective and the calls that lead to it from the function analysed."""
+
+    operation: Operation
+    chain: tuple[Scope, ...]
+    levels: tuple[Level, ...]
+
+
+def conditions(items: Sequence[Item]) -> set[int]:
+    found: set[int] = set()
+    for item in items:
+        if isinstance(item, Branch):
+            found.add(item.key)
+            found |= conditions(item.yes.items) | conditions(item.no.items)
+        elif isinstance(item, Scope):
+            found |= conditions(item.body.items)
+    return found
+
+
+def flatten(
+    items: Sequence[Item],
+    chosen: Mapping[int, bool],
+    chain: tuple[Scope, ...],
+    levels: tuple[Level, ...],
+    into: list[Step],
+) -> str | None:
+    """Append the plain steps under the chosen conditions; return the exit that ended them."""
+    for item in items:
+        if isinstance(item, Branch):
+            arm = item.yes if chosen.get(item.key, True) else item.no
+            ended = flatten(arm.items, chosen, chain, levels, into)
+            if ended is not None:
+                return ended
+        elif isinstance(item, Scope):
+            inner = levels + _levels(item.guards, chain)
+            flatten(item.body.items, chosen, (*chain, item), inner, into)
+        elif isinstance(item, Operation | Loop | Exit):
+            step = Step(item, levels + _levels(item.guards, chain), chain)
+            into.append(step)
+            if isinstance(item, Exit):
+                return item.kind
+            if isinstance(item, Loop):
+                leaving = _leaves_function(item, chosen, chain, levels)
+                if leaving is not None:
+                    into.append(leaving)
+                    return "return"
+    return None
+
+
+def _leaves_function(
+    loop: Loop, chosen: Mapping[int, bool], chain: tuple[Scope, ...], levels: tuple[Level, ...]
+) -> Step | None:
+    """Return the ``return`` that the first turn of a loop always ends in."""
+    if not loop.body.returns:
+        return None
+    for item in loop.body:
+        if isinstance(item, Exit):
+            if item.kind == "return":
+                return Step(item, levels + _levels(item.guards, chain), chain)
+            return None
+        if isinstance(item, Branch) and item.key in chosen:
+            arm = item.yes if chosen[item.key] else item.no
+            inner = _leaves_function(Loop(loop.site, arm, False), chosen, chain, levels)
+            if inner is not None or arm.exits:
+                return inner
+    return None
+
+
+def _levels(guards: Sequence[Test], chain: tuple[Scope, ...]) -> tuple[Level, ...]:
+    return tuple(Level(test, len(chain)) for test in guards)
+
+
+def operations(steps: Sequence[Step], chosen: Mapping[int, bool]) -> list[Reached]:
+    """Return the collectives of steps, those in loops included, in order."""
+    found: list[Reached] = []
+    for step in steps:
+        if isinstance(step.item, Operation):
+            found.append(Reached(step.item, step.chain, step.levels))
+        elif isinstance(step.item, Loop):
+            inner: list[Step] = []
+            flatten(step.item.body.items, chosen, step.chain, step.levels, inner)
+            found.extend(operations(inner, chosen))
+    return found
+
+
+def sites(trace: Trace) -> frozenset[object]:
+    """Return the places of all operations of a trace."""
+    return frozenset(operation.site.key for _, operation in _walk(trace.items, ()))
+
+
+def paths(trace: Trace) -> frozenset[object]:
+    """Return the places of all operations together with the calls that lead to them."""
+    return frozenset(path(chain, operation) for chain, operation in _walk(trace.items, ()))
+
+
+def path(chain: tuple[Scope, ...], operation: Operation) -> object:
+    return (*places(chain), operation.site.key)
+
+
+def places(chain: tuple[Scope, ...]) -> tuple[object, ...]:
+    """Return where the calls of a chain stand: equal on all ranks, unlike what they do."""
+    return tuple(scope.site.key for scope in chain)
+
+
+def _walk(
+    items: Sequence[Item], chain: tuple[Scope, ...]
+) -> Iterator[tuple[tuple[Scope, ...], Operation]]:
+    for item in items:
+        if isinstance(item, Operation):
+            yield chain, item
+        elif isinstance(item, Branch):
+            yield from _walk(item.yes.items, chain)
+            yield from _walk(item.no.items, chain)
+        elif isinstance(item, Loop):
+            yield from _walk(item.body.items, chain)
+        elif isinstance(item, Scope):
+            yield from _walk(item.body.items, (*chain, item))
