@@ -158,8 +158,10 @@ def _print(
     else:
         name = invocation.output_format or settings.output_format or "full"
         text = render(report, name, screen)
+    # A file name may hold bytes that are no text in any encoding.
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if invocation.output_file:
-        _write_bytes(invocation.output_file, text.encode("utf-8", "backslashreplace"))
+        _write_bytes(invocation.output_file, text.encode("utf-8"))
     else:
         click.echo(text, nl=False, err=to_stderr, color=screen.colours is not None)
 

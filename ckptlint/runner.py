@@ -106,7 +106,9 @@ class Runner:
         sources, failures = self._read(files)
         asked = {display_path(path, self.cwd) for path in files.asked}
         original = sources
-        first = findings = self._findings(files, sources, asked, failures)
+        found = self._analysed(files, sources, asked, failures)
+        failed = {finding.span.path for finding in found if finding.code == NOT_ANALYSED}
+        first = findings = self._kept(found, files, sources)
         fixed: list[Finding] = []
         rounds = _MAX_ROUNDS if self.mode.allowed else 0
         for _ in range(rounds):
@@ -115,7 +117,8 @@ class Runner:
                 break
             fixed.extend(applied.findings)
             sources = {**sources, **applied.sources}
-            findings = self._findings(files, sources, asked, failures)
+            found = self._analysed(files, sources, asked, failures)
+            findings = self._kept(found, files, sources)
         changes = [
             (original[name], source)
             for name, source in sorted(sources.items())
@@ -128,8 +131,6 @@ class Runner:
             *(finding for finding in findings if finding.span.path not in unwritten),
             *(finding for finding in first if finding.span.path in unwritten),
         ]
-        failed = {finding.span.path for finding in findings if finding.code == NOT_ANALYSED}
-        failed |= failures.keys() & asked
         return Report(
             findings=tuple(findings),
             fixed=tuple(fixed),
@@ -157,7 +158,7 @@ class Runner:
                     sources[name] = source
         return sources, failures
 
-    def _findings(
+    def _analysed(
         self,
         files: ProjectFiles,
         sources: Mapping[str, Source],
@@ -177,7 +178,11 @@ class Runner:
             for name, error in failures.items()
             if name in asked
         ]
-        found = [*unread, *self.analyse(request)]
+        return [*unread, *self.analyse(request)]
+
+    def _kept(
+        self, found: Iterable[Finding], files: ProjectFiles, sources: Mapping[str, Source]
+    ) -> list[Finding]:
         kept = visible(found, files.settings, sources, self.cwd, self.noqa)
         return sorted(kept, key=lambda finding: finding.sort_key)
 
