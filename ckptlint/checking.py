@@ -14,11 +14,12 @@ import click
 from ckptlint import catalogue
 from ckptlint.config import ConfigError, Overrides, Settings, load
 from ckptlint.discovery import Discovery, MissingPathError, discover
+from ckptlint.engine import analyse
 from ckptlint.finding import Applicability, Confidence
 from ckptlint.report import concise, render, statistics
 from ckptlint.report.styled import Piece, Screen
 from ckptlint.report.summary import counted
-from ckptlint.runner import Mode, Report, Runner
+from ckptlint.runner import Analyse, Mode, Report, Runner
 from ckptlint.source import Source
 from ckptlint.terminal import screen_of
 
@@ -104,7 +105,7 @@ def _codes(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(code for code in listed if code)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
     """Check what was asked, print the report, return the exit status. Raises click.UsageError."""
     from ckptlint_rules import facts
 
@@ -118,7 +119,7 @@ def run(invocation: Invocation) -> int:
         discovery, overlay = _find(invocation, settings_for)
     except (ConfigError, MissingPathError) as error:
         raise click.UsageError(str(error)) from error
-    runner = Runner(invocation.cwd, facts(), invocation.mode, overlay)
+    runner = Runner(invocation.cwd, facts(), invocation.mode, overlay, analysis)
     report = runner.run(discovery)
     _print(invocation, settings, report, overlay)
     return _status(invocation, report)
