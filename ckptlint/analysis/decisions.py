@@ -7,10 +7,11 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ckptlint.analysis.frame import NEXT, RAISE, Frame, Outcome
+from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
 from ckptlint.analysis.ranks import WORLD, RankClass
 from ckptlint.analysis.sequences import (
     Branch,
+    Item,
     Test,
     Trace,
 )
@@ -98,6 +99,7 @@ class Decider:
         frame.facts = {**facts, **self.keys.implied(test.key, False)}
         with frame.capture() as second:
             two = self.decide(frame, test.no, node, yes, no)
+        one, two = _surviving(one, first), _surviving(two, second)
         if one.status == RAISE or two.status == RAISE:
             if two.status == RAISE:
                 frame.variables, frame.facts = after_one, facts_one
@@ -225,3 +227,10 @@ class Decider:
             return Const(value)
         scopes = {predicate.scope} | ({predicate.meaning} & {"last", "member"})
         return Const(value, rank=Rank(frozenset(scopes), certain))
+
+
+def _surviving(outcome: Outcome, items: list[Item]) -> Outcome:
+    """A path that ends in an exception is still one when some of it has left before."""
+    if outcome.status == RAISE and Trace(items).exits:
+        return Outcome(EXIT, outcome.value)
+    return outcome

@@ -50,6 +50,9 @@ class Interpreter(Blocks):
         super().__init__(world, ranks)
         self._results: dict[object, Result] = {}
         self._stack: list[Function] = []
+        # The lowest place in the stack at which a recursion was cut short: what stands above it
+        # has seen only part of the function there, so its result holds for this time only.
+        self._cut = 0
         self._globals: dict[Module, dict[str, Value]] = {}
         self._modules: dict[Module, Result] = {}
         self._written_by: dict[Function, dict[str, Value]] = {}
@@ -113,14 +116,22 @@ class Interpreter(Blocks):
         found = self._results.get(key)
         if found is not None:
             return found
-        if value.function in self._stack or len(self._stack) > _DEPTH:
+        if value.function in self._stack:
+            self._cut = min(self._cut, self._stack.index(value.function))
             return _NOTHING
+        if len(self._stack) > _DEPTH:
+            self._cut = -1
+            return _NOTHING
+        outer, self._cut = self._cut, len(self._stack)
         self._stack.append(value.function)
         try:
             result = self._run(value, arguments)
         finally:
             self._stack.pop()
-        self._results[key] = result
+            complete = self._cut >= len(self._stack)
+            self._cut = outer if complete else min(outer, self._cut)
+        if complete:
+            self._results[key] = result
         return result
 
     def _run(self, value: FunctionValue, arguments: Arguments) -> Result:
@@ -157,7 +168,7 @@ class Interpreter(Blocks):
         return Result(
             Trace(frame.trace),
             self._returned(frame),
-            RAISE if status == RAISE else NEXT,
+            RAISE if status == RAISE and not frame.returns else NEXT,
             frozenset(frame.scopes),
             attributes,
         )
