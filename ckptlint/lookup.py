@@ -117,7 +117,8 @@ def _spellings(name: str, facts: FactSet) -> Iterator[str]:
 def _nothing(name: str, facts: FactSet) -> str:
     names = {_full_name(fact) for fact in _known(facts)}
     tails = {full.rpartition(".")[2] for full in names}
-    close = nearest(name, names) or nearest(name.rpartition(".")[2], tails)
+    close = nearest(name, names if "." in name else tails)
+    close = close or nearest(name.rpartition(".")[2], tails)
     hint = f"; did you mean {close}?" if close else ""
     return f"nothing is known of {name!r}{hint}"
 
