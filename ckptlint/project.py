@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from ckptlint.source import Source
+from ckptlint.source import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
@@ -56,9 +56,7 @@ class ClassDefinition:
         found: dict[str, Function] = {}
         for statement in _statements(self.node.body):
             if isinstance(statement, FunctionNode):
-                method = Function(
-                    self.module, statement, f"{self.qualname}.{statement.name}", self
-                )
+                method = Function(self.module, statement, f"{self.qualname}.{statement.name}", self)
                 if not method.decorated_by("setter", "deleter", "overload"):
                     found[statement.name] = method
         return found
@@ -211,7 +209,12 @@ class Project:
         since training scripts import their neighbours.
         """
         source = self._locate(importer.source.path, dotted, level)
-        return self.module(source) if source is not None else None
+        if source is None:
+            return None
+        try:
+            return self.module(source)
+        except SourceError:
+            return None  # told once, where the file itself is analysed
 
     def _locate(self, importer: Path, dotted: str, level: int) -> Source | None:
         key = (str(importer), "." * level + dotted)

@@ -98,7 +98,15 @@ class Caller(ExternalCaller):
         result = self.run(callee, arguments)
         frame.scopes |= result.scopes
         if result.trace.matters:
-            frame.trace.append(Scope(site, callee.function, result.trace, tuple(frame.guards)))
+            frame.trace.append(
+                Scope(
+                    site,
+                    callee.function,
+                    result.trace,
+                    tuple(frame.guards),
+                    self.handed(frame, site),
+                )
+            )
         if result.status == "raise":
             frame.stopped = True
         if isinstance(result.value, Symbol) and result.value.rank is None:

@@ -103,6 +103,7 @@ class _Comparison:
         self.ranks = (ranks_one, ranks_two)
         self.paths = (paths_one, paths_two)
         self.found: dict[tuple[object, ...], Divergence] = {}
+        self.ordered: set[frozenset[tuple[str, int, int]]] = set()
 
     def run(self, one: Trace, two: Trace) -> list[Divergence]:
         self._traces(one, two, {}, (), (), False)
@@ -217,8 +218,8 @@ class _Comparison:
         )
         own = level is not None and (exit_step is None or level.depth <= len(exit_step.chain))
         if own and level is not None:
-            kind: Kind = level.test.kind  # type: ignore[assignment]
-            self._add(side, kind, reached, level, None)
+            kind, shown = _shown(level, reached)
+            self._add(side, kind, reached, shown, None)
         elif exit_step is not None and isinstance(exit_step.item, Exit):
             outer = _outermost(exit_step.levels)
             if outer is not None:
@@ -255,6 +256,10 @@ class _Comparison:
         """Tell that the ranks meet in different collectives; ``mine`` are those of ``side``."""
         if not mine[0].levels:
             mine, theirs, side = theirs, mine, 1 - side
+        pair = frozenset({mine[0].operation.site.key, theirs[0].operation.site.key})
+        if pair in self.ordered:
+            return
+        self.ordered.add(pair)
         level = _outermost(mine[0].levels)
         if level is None:
             return
@@ -313,6 +318,21 @@ def merged(known: Divergence, other: Divergence) -> Divergence:
 def _union(one: tuple[Reached, ...], two: tuple[Reached, ...]) -> tuple[Reached, ...]:
     seen = {reached.operation.site.key for reached in one}
     return one + tuple(r for r in two if r.operation.site.key not in seen)
+
+
+def _shown(level: Level, reached: Reached) -> tuple[Kind, Level]:
+    """Say what kind of test keeps ranks away, and at which depth the fault is to be shown.
+
+    A helper that runs the function it is given (a decorator, ``on_main(fn)``) is right by itself:
+    the fault is shown in the function that was handed over, or where it was handed over.
+    """
+    kind: Kind = level.test.kind  # type: ignore[assignment]
+    if kind == "test" and len(reached.chain) > level.depth:
+        if reached.chain[level.depth].handed:
+            return "wrapper", level
+    elif kind == "test" and reached.operation.handed and level.depth > 1:
+        return "wrapper", Level(level.test, level.depth - 2)
+    return kind, level
 
 
 def _outermost(levels: tuple[Level, ...]) -> Level | None:

@@ -169,7 +169,7 @@ class Evaluator(Binder):
         owner = frame.function.owner if frame.function else None
         return FunctionValue(Function(frame.module, node, name, owner), frame.scope())
 
-    def _Tuple(self, frame: Frame, node: ast.Tuple | ast.List) -> Value:
+    def _Tuple(self, frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
         values = []
         for element in node.elts:
             if isinstance(element, ast.Starred):
@@ -179,6 +179,7 @@ class Evaluator(Binder):
         return Items(tuple(values))
 
     _List = _Tuple
+    _Set = _Tuple
 
     def _UnaryOp(self, frame: Frame, node: ast.UnaryOp) -> Value:
         value = self.evaluate(frame, node.operand)

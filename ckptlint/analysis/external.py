@@ -117,7 +117,8 @@ class ExternalCaller(Guards):
         certain = not isinstance(callee.owner, Object) or callee.owner.certain
         if record.who in ("all", "group"):
             group = self._group(record, arguments)
-            frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards)))
+            handed = self.handed(frame, site)
+            frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards), handed))
         for position in record.clears:
             if position < len(arguments.nodes):
                 self._clear(frame, arguments.nodes[position])

@@ -77,6 +77,22 @@ class Guards(Members):
             return Guarded(self._bind(value.inner, bound), value.guard, value.site)
         return Partial(value, (bound,))
 
+    @staticmethod
+    def handed(frame: Frame, site: Site) -> bool:
+        """Say whether a call is of a function that the running function was given as a value."""
+        node = site.node
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return False
+        value = frame.variables.get(node.func.id)
+        if value is None and frame.closure is not None:
+            value = frame.closure.get(node.func.id)
+        own = f"{frame.function.qualname}.<locals>." if frame.function is not None else ""
+        while isinstance(value, Partial | Guarded):
+            value = value.inner
+        if isinstance(value, FunctionValue):
+            return not (own and value.function.qualname.startswith(own))
+        return isinstance(value, External) and value.owner is not None
+
     def guard_of(self, value: Value) -> Guard | None:
         """Return the guard that a name stands for."""
         if isinstance(value, External):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -38,13 +38,14 @@ Guards: TypeAlias = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of a collective."""
+    """One call of a collective; ``handed`` when the caller was given it as a value."""
 
     site: Site
     call: Call
     group: Literal["world", "sub"]
     certain: bool
     guards: Guards = ()
+    handed: bool = False
 
     @property
     def shape(self) -> object:
@@ -102,12 +103,16 @@ class Loop:
 
 @dataclass(frozen=True)
 class Scope:
-    """The body of a called function: a ``return`` inside ends here."""
+    """The body of a called function: a ``return`` inside ends here.
+
+    ``handed`` when the caller was given the function as a value, as a decorator is.
+    """
 
     site: Site
     function: Function
     body: Trace
     guards: Guards = ()
+    handed: bool = False
 
     @cached_property
     def shape(self) -> object:
@@ -277,9 +282,7 @@ def replace_yield(items: Trace, body: Trace) -> Trace:
                 Loop(item.site, replace_yield(item.body, body), item.endless, item.guards)
             )
         elif isinstance(item, Scope):
-            result.append(
-                Scope(item.site, item.function, replace_yield(item.body, body), item.guards)
-            )
+            result.append(replace(item, body=replace_yield(item.body, body)))
         else:
             result.append(item)
     return Trace(result)

@@ -45,7 +45,7 @@ def conditions(items: Sequence[Item]) -> set[int]:
         if isinstance(item, Branch):
             found.add(item.key)
             found |= conditions(item.yes.items) | conditions(item.no.items)
-        elif isinstance(item, Scope):
+        elif isinstance(item, Scope) or (isinstance(item, Loop) and item.body.returns):
             found |= conditions(item.body.items)
     return found
 
