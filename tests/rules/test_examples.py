@@ -1,4 +1,4 @@
-"""The training scripts that ship with the project show each kind of fault, and a correct one none."""
+"""The training scripts that ship with the project: each shows its faults, a right one none."""
 
 from __future__ import annotations
 
