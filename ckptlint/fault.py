@@ -77,9 +77,9 @@ class Fault:
     def reaches(self) -> str:
         """Say which ranks reach the operation: ``only rank 0 reaches``."""
         present, absent = self.divergence.present, self.divergence.absent
-        if FIRST in present and FIRST not in absent:
-            return f"only {_who(present)} reaches"
-        return f"{_who(absent)} never reaches" if FIRST in absent else f"only {_who(present)} reach"
+        if set(absent) == {FIRST}:
+            return "rank 0 never reaches"
+        return f"only {_who(present)} reaches"
 
     @property
     def waits(self) -> str:
@@ -195,6 +195,8 @@ class Fault:
             )
         for other in divergence.others[:3]:
             text = f"{_who(divergence.absent)} reaches {spelled(other.operation.site)} instead"
+            if other.operation.shape == self.main.operation.shape:
+                text = f"{_who(divergence.absent)} reaches it here, in another order"
             places.append(Related(self.span(divergence.place(other)), text))
         for scope in self.main.chain[divergence.inner_depth + 1 :]:
             places.append(Related(self.span(scope.site), f"calls {scope.function.qualname}()"))

@@ -315,7 +315,10 @@ def _collect(module: Module, body: Sequence[ast.stmt]) -> None:
                     module.stars.append(target)
                 else:
                     module.symbols.setdefault(name, target)
-        else:
+        elif isinstance(statement, ast.With):
+            for item in statement.items:
+                module.assigned.update(stored_names(item))
+        elif not isinstance(statement, ast.If | ast.Try):  # their parts come by themselves
             module.assigned.update(stored_names(statement))
 
 

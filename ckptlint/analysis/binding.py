@@ -8,6 +8,7 @@ from abc import abstractmethod
 from ckptlint.analysis.decisions import Decider
 from ckptlint.analysis.frame import Frame
 from ckptlint.analysis.values import (
+    Const,
     Items,
     Rank,
     Symbol,
@@ -31,7 +32,8 @@ class Binder(Decider):
         """Bind a target. What is bound under a rank test depends on the rank."""
         mark = merge_ranks(*(test.rank for test in frame.guards))
         if mark is not None:
-            value = marked(value, Rank(mark.scopes, mark.certain, False))
+            known = isinstance(value, Const)  # else it is known only that the ranks differ in it
+            value = marked(value, Rank(mark.scopes, mark.certain and known, mark.exact))
         if isinstance(target, ast.Name):
             self._forget(frame, target.id)
             frame.variables[target.id] = value

@@ -145,8 +145,7 @@ class Decider:
             case FunctionValue() | ModuleValue() | External():
                 return TRUE
             case _ if value.rank is not None:
-                mark = Rank(value.rank.scopes, value.rank.certain, False)
-                return Const(self.ranks.global_rank == 0, rank=mark)
+                return Const(self.ranks.global_rank == 0, rank=value.rank)
         key = self.keys.number("truth", self.keys.of(value))
         return Choice(key, TRUE, FALSE)
 

@@ -82,7 +82,7 @@ class Statements(Caller):
     def _skip(self, frame: Frame, statement: ast.stmt, digest: Digest) -> None:
         """Give what a dull statement assigns new unknowns."""
         guarded = merge_ranks(*(test.rank for test in frame.guards))
-        mark = Rank(guarded.scopes, guarded.certain, False) if guarded is not None else None
+        mark = Rank(guarded.scopes, False, guarded.exact) if guarded is not None else None
         for name in digest.stores:
             key = self.keys.number("computed", Site(frame.module, statement).key, name)
             frame.variables[name] = Symbol(key, rank=mark)
