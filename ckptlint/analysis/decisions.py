@@ -200,6 +200,9 @@ class Decider:
         """
         if any(isinstance(side, Symbol) and side.each for side in (left, right)):
             return Symbol(self.keys.number("turn", self.keys.of(left), self.keys.of(right)))
+        if not any(isinstance(side, Const) and side.rank is not None for side in (left, right)):
+            # something that differs between ranks, but is no rank: how it differs is a guess
+            return Const(self.ranks.global_rank == 0, rank=Rank(mark.scopes, False, False))
         scope = next(iter(sorted(mark.scopes & {"group", "node"})), "global")
         first = self.ranks.number(scope) == 0
         exact = op in (ast.Eq, ast.In, ast.Is)
