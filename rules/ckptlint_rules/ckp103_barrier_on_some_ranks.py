@@ -44,8 +44,7 @@ barrier()` is one barrier for each rank, and is not reported.
 
 ## Fix safety
 
-Where a fix is offered, it moves the barrier behind the test. Most of the time none is: whether
-the call belongs to all ranks or to none is for the author to say.
+No fix is offered: whether the call belongs to all ranks or to none is for the author to say.
 
 ## Known limits
 
@@ -72,7 +71,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.CERTAIN,
-    fix="sometimes",
+    fix="none",
     page=__doc__,
 )
 

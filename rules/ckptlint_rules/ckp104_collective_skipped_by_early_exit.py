@@ -41,8 +41,8 @@ def save(model, path):
 
 ## Fix safety
 
-No fix is offered where the rest of the function would have to be indented; the message names the
-exit and the collective.
+No fix is offered: which of the lines after the exit are meant for all ranks is for the author to
+say. The message names the exit and the collective.
 
 ## Known limits
 
@@ -67,7 +67,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.CERTAIN,
-    fix="sometimes",
+    fix="none",
     page=__doc__,
 )
 

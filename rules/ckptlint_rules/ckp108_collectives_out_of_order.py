@@ -69,7 +69,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.CERTAIN,
-    fix="sometimes",
+    fix="none",
     page=__doc__,
 )
 

@@ -1,7 +1,8 @@
 """Fixtures as test cases: what a file expects is written in it, in trailing comments.
 
-``# expect: CKP101`` stands on the line of a certain finding that is an error; other words follow
-the code (``# expect: CKP103 likely warning``), and ``;`` separates two findings of one line.
+``# expect: CKP101`` stands on the line of a certain finding that is an error, whose fix is safe if
+there is one; other words follow the code (``# expect: CKP103 likely warning unsafe``), and ``;``
+separates two findings of one line.
 ``# missed: CODE reason`` is a fault that is not found yet, ``# false-alarm: CODE reason`` a finding
 that should not be: both fail when they change. The comments are taken out before the analysis, so
 that no rule and no fix ever sees them.
@@ -47,11 +48,11 @@ class Told:
 
 @dataclass(frozen=True)
 class Mark:
-    """One comment: what it says of which line."""
+    """One comment: what it says of which line, and of the fix, if one is offered."""
 
     kind: str
     told: Told
-    reason: str
+    applicability: Applicability
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,11 @@ def _marks(name: str, data: bytes) -> Iterator[Mark]:
             words = set(rest.split()) if kind == "expect" else set()
             confidence = words & {level.value for level in Confidence} or {"certain"}
             severity = words & {level.value for level in Severity} or {"error"}
-            assert not words - confidence - severity, f"{name}:{line}: what is {rest!r}?"
+            unsafe = words & {Applicability.UNSAFE.value}
+            assert not words - confidence - severity - unsafe, f"{name}:{line}: what is {rest!r}?"
             assert kind == "expect" or rest, f"{name}:{line}: {kind} needs a reason"
-            yield Mark(kind, Told(name, line, code, *confidence, *severity), rest)
+            level = Applicability.UNSAFE if unsafe else Applicability.SAFE
+            yield Mark(kind, Told(name, line, code, *confidence, *severity), level)
 
 
 @cache
