@@ -4,6 +4,8 @@ from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.steps import Reached
 from ckptlint.fault import Fault
 from ckptlint.finding import Applicability, Confidence, Finding, Severity
+from ckptlint.fixing import Proposal, split_guard
+from ckptlint.knowledge import Knowledge
 from ckptlint.rule import Rule
 
 __all__ = [
@@ -12,7 +14,10 @@ __all__ = [
     "Divergence",
     "Fault",
     "Finding",
+    "Knowledge",
+    "Proposal",
     "Reached",
     "Rule",
     "Severity",
+    "split_guard",
 ]

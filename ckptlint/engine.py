@@ -6,10 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from ckptlint_rules import RULES
+from ckptlint_rules import RULES, RuleModule
 
 from ckptlint import evidence
 from ckptlint.analysis.survey import Survey, survey
@@ -20,6 +21,7 @@ from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
 from ckptlint.source import Source, SourceError
+from ckptlint.trial import Trials
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000
@@ -63,7 +65,7 @@ class _Analysis:
         world = World(self.project, self.knowledge, modules)
         result = survey(world)
         yield from self._complaints(result)
-        yield from self._faults(result)
+        yield from self._findings(world, result)
 
     def _modules(self) -> tuple[list[Module], list[Finding]]:
         modules: list[Module] = []
@@ -83,17 +85,36 @@ class _Analysis:
                 line = getattr(complaint.site.node, "lineno", 1)
                 yield not_analysed(source.display, f"{complaint.function} {complaint.reason}", line)
 
-    def _faults(self, result: Survey) -> Iterable[Finding]:
-        backends = evidence.backends(self.request.root, self.request.sources, self.knowledge)
+    def _findings(self, world: World, result: Survey) -> Iterable[Finding]:
+        trials = Trials(
+            self.project,
+            self.knowledge,
+            world.modules,
+            result,
+            lambda survey: (finding for _, _, finding in self._told(survey)),
+        )
+        for fault, module, finding in self._told(result):
+            if finding.span.path in self.request.asked:
+                if self.request.fixes and module.fix is not None:
+                    proposals = module.fix(fault, self.knowledge)
+                    finding = replace(finding, fix=trials.first(proposals, fault, finding))
+                yield finding
+
+    @cached_property
+    def _backends(self) -> frozenset[str]:
+        return evidence.backends(self.request.root, self.request.sources, self.knowledge)
+
+    def _told(self, result: Survey) -> Iterable[tuple[Fault, RuleModule, Finding]]:
+        """Yield the findings of a survey, of all files, each with its fault and its rule."""
         for located in result.located:
-            fault = Fault(located.divergence, located.function, backends)
-            if fault.place.module.source.display not in self.request.asked or fault.excused:
+            fault = Fault(located.divergence, located.function, self._backends)
+            if fault.excused:
                 continue
             for code, module in RULES.items():
                 if code in self.request.codes and module.check is not None:
                     finding = module.check(fault)
                     if finding is not None:
-                        yield finding
+                        yield fault, module, finding
 
 
 def not_analysed(display: str, reason: str, line: int = 1) -> Finding:
@@ -135,5 +156,3 @@ def in_deep_stack(work: Callable[[], _T]) -> _T:
         raise failure[0]
     return outcome[0]
 
-
-__all__ = ["Request", "analyse", "not_analysed", "replace"]

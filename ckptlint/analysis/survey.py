@@ -7,8 +7,8 @@ A function is looked at by itself, and again inside each of its callers. What it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ckptlint.analysis.compare import Divergence, compare, merged
 from ckptlint.analysis.frame import RAISE, Result
@@ -19,7 +19,7 @@ from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
-from ckptlint.project import Function, FunctionNode
+from ckptlint.project import Function, FunctionNode, Module
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,15 @@ class Located:
 
 @dataclass(frozen=True)
 class Survey:
-    """All divergences of a project, each told once, and what could not be analysed."""
+    """All divergences of a project, each told once, and what could not be analysed.
+
+    ``traces`` holds what each rank class does in each function that was looked at, by file and
+    name.
+    """
 
     located: tuple[Located, ...]
     complaints: tuple[Complaint, ...]
+    traces: Mapping[tuple[str, str], Mapping[RankClass, Trace]]
 
 
 @dataclass(frozen=True)
@@ -66,24 +71,32 @@ class _Seen:
     entry: _Entry
     divergences: list[Divergence]
     inlined: frozenset[ast.AST]
+    traces: Mapping[RankClass, Trace] = field(default_factory=dict)
 
 
-def survey(world: World) -> Survey:
-    """Compare what the rank classes do in every function of the project that matters."""
+def survey(world: World, within: Collection[Module] | None = None) -> Survey:
+    """Compare what the rank classes do in every function of the project that matters.
+
+    With ``within``, only functions of these modules are looked at; what they call is followed.
+    """
     surveyor = _Surveyor(world)
-    seen = [surveyor.look(entry) for entry in _entries(world)]
+    wanted = world.modules if within is None else within
+    seen = [surveyor.look(entry) for entry in _entries(world) if entry.site.module in wanted]
     inlined = {node for each in seen for node in each.inlined}
     done: set[ast.AST] = set()
     while pending := [
         entry
         for entry in surveyor.nested()
-        if entry.node not in inlined | done and world.matters(entry.site.module, entry.node)
+        if entry.node not in inlined | done
+        and entry.site.module in wanted
+        and world.matters(entry.site.module, entry.node)
     ]:
         for entry in pending:
             done.add(entry.node)
             seen.append(surveyor.look(entry))
             inlined |= seen[-1].inlined
-    return Survey(tuple(_kept(seen)), tuple(surveyor.complaints))
+    traces = {(each.entry.site.key[0], each.entry.name): each.traces for each in seen}
+    return Survey(tuple(_kept(seen)), tuple(surveyor.complaints), traces)
 
 
 def _entries(world: World) -> Iterator[_Entry]:
@@ -147,7 +160,8 @@ class _Surveyor:
                 found[divergence.key] = merged(known, divergence) if known else divergence
         traces = {ranks: result.trace for ranks, result in results.items()}
         inlined = frozenset[ast.AST]().union(*(trace.functions for trace in traces.values()))
-        return _Seen(entry, [_completed(d, traces) for d in found.values()], inlined - {entry.node})
+        completed = [_completed(d, traces) for d in found.values()]
+        return _Seen(entry, completed, inlined - {entry.node}, traces)
 
     def _execute(self, entry: _Entry, ranks: RankClass) -> Result:
         interpreter = self.interpreter(ranks)

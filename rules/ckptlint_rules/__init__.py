@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from ckptlint.api import Fault, Finding, Rule
 from ckptlint.facts import FactSet, load_file
+from ckptlint.fixing import Proposal
+from ckptlint.knowledge import Knowledge
 from ckptlint_rules import (
     ckp101_collective_save_on_some_ranks,
     ckp102_state_gather_on_some_ranks,
@@ -24,14 +26,20 @@ FACTS = Path(__file__).parent / "facts"
 
 @dataclass(frozen=True)
 class RuleModule:
-    """A rule with what it does; ``check`` is None for rules that the machine itself reports."""
+    """A rule with what it does; ``check`` is None for rules that the machine itself reports.
+
+    ``fix`` yields what may cure a fault, likeliest first; each is tried before it is offered.
+    """
 
     rule: Rule
     check: Callable[[Fault], Finding | None] | None
+    fix: Callable[[Fault, Knowledge], Iterable[Proposal]] | None
 
 
 def _module(module: ModuleType) -> RuleModule:
-    return RuleModule(module.RULE, getattr(module, "check", None))
+    return RuleModule(
+        module.RULE, getattr(module, "check", None), getattr(module, "fix", None)
+    )
 
 
 _MODULES = (

@@ -84,7 +84,18 @@ the other ranks lack a value that the save needs.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, Fault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    Fault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    split_guard,
+)
 
 RULE = Rule(
     code="CKP101",
@@ -103,3 +114,8 @@ def check(fault: Fault) -> Finding | None:
         return None
     message = f"{fault.reaches} {fault.operation}{fault.chain}; {fault.consequence}"
     return fault.finding(RULE, message, "call it on every rank; it chooses the writers itself")
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take the call out of the rank test."""
+    return split_guard(fault, knowledge)

@@ -71,7 +71,18 @@ different functions.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, Fault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    Fault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    split_guard,
+)
 
 RULE = Rule(
     code="CKP102",
@@ -92,3 +103,8 @@ def check(fault: Fault) -> Finding | None:
     return fault.finding(
         RULE, message, "gather on every rank, before the test; guard only the write"
     )
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take the call out of the rank test."""
+    return split_guard(fault, knowledge)

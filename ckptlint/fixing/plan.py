@@ -1,0 +1,337 @@
+"""Deciding what of a guarded block runs on every rank: the plan of a rewrite.
+
+The order of statements never changes on the ranks that the guard lets in. What holds a collective
+is taken out of the guard; what that needs and has no effect of its own comes along; everything
+else stays guarded, before, between and after.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from ckptlint.fixing.proposal import RefusedError
+from ckptlint.fixing.purity import Purity
+from ckptlint.fixing.scopes import Uses, contains, leaves, touch
+
+# Names that conventionally hold a number or a text, which nobody can change in place.
+_PLAIN_VALUE = re.compile(
+    r"(?i)(path|dir|directory|folder|file|filename|name|tag|step|epoch|steps)$"
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A statement that runs on every rank as it stands. ``free`` ones have no effect and may
+    change places with their neighbours."""
+
+    statement: ast.stmt
+    free: bool = False
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """A call that is made on every rank beforehand, its result kept under a new name."""
+
+    call: ast.Call
+    name: str
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """Statements that stay under the guard."""
+
+    statements: tuple[ast.stmt, ...]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An ``if``, ``for`` or ``with`` that every rank enters; what is in it is planned anew."""
+
+    statement: ast.If | ast.With | ast.For
+    body: Plan
+    orelse: Plan = ()
+
+
+Item: TypeAlias = Kept | Pulled | Guarded | Opened
+Plan: TypeAlias = tuple[Item, ...]
+
+
+@dataclass
+class Planner:
+    """Plans one guarded block.
+
+    ``operations`` are the calls that every rank must reach, as they stand in this function.
+    ``needed`` holds the paths that those read; ``bound`` the names that every rank binds
+    afterwards; ``doubts`` why the result has to be read before it is applied; ``passed_on`` the
+    same for objects that others are given; ``taken`` the names in use.
+    """
+
+    purity: Purity
+    operations: Sequence[ast.AST]
+    taken: set[str]
+    needed: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
+    doubts: list[str] = field(default_factory=list)
+    passed_on: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _arguments(self) -> set[str]:
+        """Names of objects that are handed to the collectives as they are."""
+        return {
+            node.id
+            for call in self.operations
+            if isinstance(call, ast.Call)
+            for node in (*call.args, *(keyword.value for keyword in call.keywords))
+            if isinstance(node, ast.Name) and not _PLAIN_VALUE.search(node.id)
+        }
+
+    def plan(self, body: Sequence[ast.stmt]) -> Plan:
+        """Plan a block, from its end to its beginning. Raises RefusedError."""
+        items: list[Item] = []
+        ahead = False  # whether an operation still follows
+        for statement in reversed(body):
+            if contains(statement, self.operations):
+                found = self._operation(statement)
+                ahead = True
+            else:
+                found = self._other(statement, ahead)
+            items[:0] = found
+        return _tidied(items)
+
+    def _operation(self, statement: ast.stmt) -> list[Item]:
+        if isinstance(statement, ast.If):
+            return [self._open_if(statement)]
+        if isinstance(statement, ast.With):
+            return [self._open_with(statement)]
+        if isinstance(statement, ast.For):
+            return [self._open_for(statement)]
+        if isinstance(statement, ast.Expr | ast.Assign):
+            return self._simple(statement)
+        raise RefusedError(f"the collective stands in a {type(statement).__name__} statement")
+
+    # -- statements that hold a collective -------------------------------------------------------
+
+    def _simple(self, statement: ast.Expr | ast.Assign) -> list[Item]:
+        value = statement.value.value if isinstance(statement.value, ast.Await) else statement.value
+        whole = self.purity.pure(value, self.operations)
+        if whole and (isinstance(statement, ast.Expr) or _plain_targets(statement)):
+            uses = Uses.of(statement)
+            self.bound |= uses.stores
+            self.needed = (self.needed - uses.stores) | uses.loads
+            return [Kept(statement)]
+        calls = [op for op in self.operations if contains(statement, [op])]
+        if len(calls) != 1 or not isinstance(calls[0], ast.Call):
+            raise RefusedError("more than one collective stands in one statement")
+        return self._pull(statement, calls[0])
+
+    def _pull(self, statement: ast.Expr | ast.Assign, call: ast.Call) -> list[Item]:
+        """Make the call beforehand: only where nothing that counts is evaluated before it."""
+        for earlier in _evaluated_before(statement.value, call):
+            if not self.purity.pure(earlier):
+                raise RefusedError("something else happens in the statement before the collective")
+        name = self._fresh(_name_for(statement, call))
+        self.needed |= Uses.of(call).loads
+        return [Pulled(call, name), Guarded((statement,))]
+
+    def _fresh(self, wanted: str) -> str:
+        name, number = wanted, 2
+        while name in self.taken:
+            name = f"gathered_{wanted}" if number == 2 else f"{wanted}_{number}"
+            number += 1
+        self.taken.add(name)
+        return name
+
+    def _open_if(self, statement: ast.If) -> Item:
+        if contains(statement.test, self.operations):
+            raise RefusedError("the collective stands in a condition")
+        self._condition(statement.test)
+        after = set(self.needed)
+        orelse = self.plan(statement.orelse)
+        other, self.needed = self.needed, after
+        body = self.plan(statement.body)
+        self.needed |= other | after | Uses.of(statement.test).loads
+        return Opened(statement, body, orelse)
+
+    def _condition(self, test: ast.expr) -> None:
+        if self.purity.ranked(test):
+            raise RefusedError("a second test of the rank stands between")
+        if not self.purity.pure(test):
+            raise RefusedError("a condition on the way has effects or differs between ranks")
+        doubt = self.purity.doubtful(test)
+        if doubt is not None:
+            self.doubts.append(doubt)
+
+    def _open_with(self, statement: ast.With) -> Item:
+        calls = [item.context_expr for item in statement.items]
+        if not all(self.purity.pure(call, self.operations) for call in calls):
+            raise RefusedError("a context on the way may have effects")
+        if any(contains(call, self.operations) for call in calls):
+            if contains(ast.Module(statement.body, []), self.operations):
+                raise RefusedError("a collective stands inside another one")
+            body: Plan = _tidied([Guarded(tuple(statement.body))])
+        else:
+            body = self.plan(statement.body)
+        uses = Uses.of(*statement.items)
+        self.bound |= uses.stores
+        self.needed = (self.needed - uses.stores) | uses.loads
+        return Opened(statement, body)
+
+    def _open_for(self, statement: ast.For) -> Item:
+        if statement.orelse or leaves(statement.body) or _has_jump(statement.body):
+            raise RefusedError("the loop around the collective may be left early")
+        if self.purity.ranked(statement.iter) or not self.purity.pure(statement.iter):
+            raise RefusedError("the loop around the collective has effects or depends on the rank")
+        uses = Uses.of(statement.iter, statement.target)
+        before = set(self.needed)
+        body = self.plan(statement.body)
+        stored = Uses.of(*statement.body).written
+        if touch(stored - self.bound, self.needed):
+            raise RefusedError("the loop changes what the collective needs")
+        self.bound |= uses.stores
+        self.needed = (self.needed - uses.stores) | before | uses.loads
+        return Opened(statement, body)
+
+    # -- all others ------------------------------------------------------------------------------
+
+    def _other(self, statement: ast.stmt, ahead: bool) -> list[Item]:
+        uses = Uses.of(statement)
+        if touch(uses.stores, self.needed):
+            if not self._free(statement):
+                raise RefusedError("the collective needs a value that only some ranks have")
+            self.bound |= uses.stores
+            self.needed = (self.needed - uses.stores) | uses.loads
+            if self.purity.immutable(getattr(statement, "value", None)):
+                self.passed_on = {k: v for k, v in self.passed_on.items() if k not in uses.stores}
+            return [Kept(statement, True)]
+        if touch(uses.changes, self.needed):
+            raise RefusedError("what the collective needs is changed on some ranks only")
+        if ahead and leaves([statement]):
+            raise RefusedError("some ranks may leave before the collective")
+        if ahead:
+            self._passed_on(statement)
+        return [Guarded((statement,))]
+
+    def _free(self, statement: ast.stmt) -> bool:
+        """Say whether a statement only computes values without any effect."""
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            return True
+        if isinstance(statement, ast.Assign):
+            return _plain_targets(statement) and self.purity.pure(statement.value)
+        if isinstance(statement, ast.AnnAssign):
+            return isinstance(statement.target, ast.Name) and (
+                statement.value is not None and self.purity.pure(statement.value)
+            )
+        if isinstance(statement, ast.If):
+            return (
+                self.purity.pure(statement.test)
+                and not self.purity.ranked(statement.test)
+                and all(map(self._free, [*statement.body, *statement.orelse]))
+            )
+        return False
+
+    def _passed_on(self, statement: ast.stmt) -> None:
+        """Doubt the rewrite when an object that the collective reads is given to a stranger."""
+        for node in ast.walk(statement):
+            if not isinstance(node, ast.Call) or self.purity.harmless(node):
+                continue
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                name = getattr(argument, "id", "")
+                if name in self._arguments:
+                    self.passed_on[name] = f"`{ast.unparse(node.func)}` may change `{name}`"
+
+
+def _plain_targets(statement: ast.Assign) -> bool:
+    return all(
+        isinstance(name, ast.Name)
+        for target in statement.targets
+        for name in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+    )
+
+
+def _has_jump(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(n, ast.Break | ast.Continue) for s in body for n in ast.walk(s))
+
+
+def _evaluated_before(root: ast.expr, call: ast.Call) -> list[ast.expr]:
+    """Return the expressions that are evaluated before ``call``. Raises RefusedError where the
+    call may be made never, or more than once."""
+    found: list[ast.expr] = []
+    node: ast.AST = root
+    while node is not call:
+        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp):
+            raise RefusedError("the collective is made in a comprehension or lambda")
+        if isinstance(node, ast.GeneratorExp | ast.IfExp | ast.BoolOp | ast.NamedExpr | ast.Await):
+            raise RefusedError("the collective is made under a condition of its own")
+        if isinstance(node, ast.Compare) and len(node.comparators) > 1:
+            raise RefusedError("the collective is made in a chain of comparisons")
+        for child in ast.iter_child_nodes(node):
+            if contains(child, [call]):
+                node = child
+                break
+            if isinstance(child, ast.keyword):
+                found.append(child.value)
+            elif isinstance(child, ast.expr):
+                found.append(child)
+        else:
+            raise RefusedError("the collective cannot be found in its statement")
+    return found
+
+
+def _name_for(statement: ast.Expr | ast.Assign, call: ast.Call) -> str:
+    """Name a result after the keyword that takes it, or after what is called."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.keyword) and node.value is call and node.arg:
+            return node.arg
+    func = call.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "result")
+    name = {"all_gather": "gathered", "all_reduce": "reduced", "gather": "gathered"}.get(name, name)
+    return name.removeprefix("get_").lstrip("_") or "result"
+
+
+def _tidied(items: Sequence[Item]) -> Plan:
+    """Join neighbours under one guard, drop ``pass``, and bring free statements together so that
+    the guard is not repeated for their sake."""
+    joined: list[Item] = []
+    for item in items:
+        if isinstance(item, Guarded):
+            kept = tuple(s for s in item.statements if not isinstance(s, ast.Pass))
+            if not kept:
+                continue
+            item = Guarded(kept)
+            if joined and isinstance(joined[-1], Guarded):
+                joined[-1] = Guarded(joined[-1].statements + kept)
+                continue
+            if (
+                len(joined) > 1
+                and isinstance(joined[-1], Kept)
+                and joined[-1].free
+                and isinstance(joined[-2], Guarded)
+                and _exchangeable(joined[-2].statements, joined[-1].statement)
+            ):
+                before = joined[-2]
+                joined[-2:] = [joined[-1], Guarded(before.statements + kept)]
+                continue
+        joined.append(item)
+    return tuple(joined)
+
+
+def _exchangeable(group: Sequence[ast.stmt], free: ast.stmt) -> bool:
+    """Say whether a free statement may come before a group that it stood behind."""
+    uses, own = Uses.of(*group), Uses.of(free)
+    return not (touch(own.stores, uses.loads | uses.written) or touch(own.loads, uses.written))
+
+
+def guarded_in(plan: Plan) -> list[Guarded]:
+    """Return the groups that stay guarded, at any depth."""
+    found: list[Guarded] = []
+    for item in plan:
+        if isinstance(item, Guarded):
+            found.append(item)
+        elif isinstance(item, Opened):
+            found += guarded_in(item.body) + guarded_in(item.orelse)
+    return found

@@ -1,0 +1,223 @@
+"""What may run on every rank: expressions without side effects, and names behind calls."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable
+
+from ckptlint.facts import Call
+from ckptlint.knowledge import Knowledge
+from ckptlint.project import Function, Import, Module, dotted
+
+# Numbers that each rank computes from its own data or its own clock.
+_OWN = re.compile(
+    r"(?i)(^|_)(loss(es)?|acc|accuracy|metrics?|score|best|ppl|perplexity|elapsed|time|now|psnr|fid"
+    r"|iou|bleu|rouge|f1|reward|grad|norm|patience)($|_)"
+)
+_LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log"})
+_PLAIN = (
+    ast.Constant,
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Slice,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.JoinedStr,
+    ast.FormattedValue,
+    ast.Tuple,
+    ast.List,
+    ast.Set,
+    ast.Dict,
+    ast.Starred,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.comprehension,
+    ast.Lambda,
+    ast.arguments,
+    ast.arg,
+    ast.keyword,
+    ast.expr_context,
+    ast.operator,
+    ast.unaryop,
+    ast.boolop,
+    ast.cmpop,
+)
+
+
+class Purity:
+    """Judges the expressions of one function by the facts."""
+
+    def __init__(self, module: Module, scope: ast.AST, knowledge: Knowledge) -> None:
+        self.module = module
+        self.knowledge = knowledge
+        self.imported: dict[str, Import] = {}
+        for names in module.local_imports:
+            self.imported.update(names)
+        for name, symbol in module.symbols.items():
+            if isinstance(symbol, Import):
+                self.imported[name] = symbol
+        self.bound = module.assigned | {
+            name for name, symbol in module.symbols.items() if not isinstance(symbol, Import)
+        }
+        if not isinstance(scope, ast.Module):
+            self.bound |= {
+                node.id
+                for node in ast.walk(scope)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            } | {node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)}
+        self._readers = _readers(knowledge)
+
+    def canonical(self, node: ast.expr) -> str | None:
+        """Return the dotted name that a callee has in the facts, or None."""
+        path = node.id if isinstance(node, ast.Name) else dotted(node) or ""
+        root, _, rest = path.partition(".")
+        target = self.imported.get(root)
+        if target is not None and root not in self.bound:
+            base = ".".join(part for part in (target.module, target.name) if part)
+            return self.knowledge.canonical(f"{base}.{rest}" if rest else base)
+        if path and not rest and root not in self.bound and hasattr(builtins, root):
+            return root
+        return None
+
+    def pure(self, node: ast.AST, besides: Iterable[ast.AST] = ()) -> bool:
+        """Say whether evaluating an expression has no effect; ``besides`` are not looked at."""
+        if any(node is each for each in besides):
+            return True
+        if isinstance(node, ast.Call):
+            if not self._pure_callee(node.func, besides):
+                return False
+            parts: list[ast.AST] = [*node.args, *node.keywords]
+            if isinstance(node.func, ast.Attribute):
+                parts.append(node.func.value)
+            return all(self.pure(part, besides) for part in parts)
+        if not isinstance(node, _PLAIN):
+            return False
+        if isinstance(node, ast.comprehension) and node.is_async:
+            return False
+        return all(self.pure(child, besides) for child in ast.iter_child_nodes(node))
+
+    def _pure_callee(self, func: ast.expr, besides: Iterable[ast.AST]) -> bool:
+        name = self.canonical(func)
+        if name is not None:
+            predicate = self.knowledge.predicates.get(name)
+            return name in self.knowledge.pure or predicate is not None
+        if isinstance(func, ast.Attribute):
+            return f"str.{func.attr}" in self.knowledge.pure or func.attr in self._readers
+        return False
+
+    def repeatable(self, node: ast.AST) -> bool:
+        """Say whether a test may be evaluated more than once: cheap, and without effects."""
+        if isinstance(node, ast.Call):
+            plain = all(self.repeatable(part) for part in (*node.args, *node.keywords))
+            if not plain:
+                return False
+            name = self.canonical(node.func)
+            if name is not None and name in self.knowledge.predicates:
+                return True
+            return self._pure_callee(node.func, ()) or self._own_predicate(node)
+        if isinstance(node, ast.Attribute):
+            return self.repeatable(node.value)
+        return isinstance(node, _PLAIN) and all(
+            self.repeatable(child) for child in ast.iter_child_nodes(node)
+        )
+
+    def _own_predicate(self, call: ast.Call) -> bool:
+        """Say whether a call without arguments only looks something up."""
+        if call.args or call.keywords:
+            return False
+        if isinstance(call.func, ast.Attribute):
+            return call.func.attr in self._predicate_names or any(
+                self._looks_up(function)
+                for function in self.module.functions
+                if function.owner is not None and function.name == call.func.attr
+            )
+        symbol = self.module.symbols.get(getattr(call.func, "id", ""))
+        if isinstance(symbol, Import):
+            found = self.module.project.find(self.module, symbol.module, symbol.level)
+            symbol = found.symbols.get(symbol.name) if found is not None else symbol
+        if isinstance(symbol, Function):
+            return self._looks_up(symbol)
+        return getattr(call.func, "id", "") in self._predicate_names
+
+    @property
+    def _predicate_names(self) -> set[str]:
+        names = {full.rpartition(".")[2] for full in self.knowledge.predicates}
+        return names | set(self.knowledge.conventions)
+
+    @staticmethod
+    def _looks_up(function: Function) -> bool:
+        return not any(
+            isinstance(
+                node,
+                ast.Assign | ast.AugAssign | ast.For | ast.While | ast.With | ast.Yield | ast.Await,
+            )
+            or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant))
+            for node in ast.walk(function.node)
+        )
+
+    def harmless(self, call: ast.Call) -> bool:
+        """Say whether a call is known not to change what it is given."""
+        name = self.canonical(call.func)
+        if name is not None:
+            return name in self.knowledge.calls or name in self.knowledge.pure or name == "print"
+        return self._pure_callee(call.func, ()) or (
+            isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING
+        )
+
+    def immutable(self, node: ast.AST | None) -> bool:
+        """Say whether an expression gives a text or number, which cannot be changed in place."""
+        match node:
+            case ast.Constant() | ast.JoinedStr():
+                return True
+            case ast.BinOp():
+                return self.immutable(node.left) or self.immutable(node.right)
+            case ast.Call(func=func):
+                name = self.canonical(func) or ""
+                return name.startswith("os.path.") or name in ("str", "int", "float")
+        return False
+
+    def doubtful(self, node: ast.AST) -> str | None:
+        """Say why a condition may not be the same on every rank, or return None."""
+        if not self.pure(node):
+            return f"`{ast.unparse(node)}` must be the same on every rank"
+        for child in ast.walk(node):
+            name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", "")
+            if name and _OWN.search(name):
+                return f"`{name}` must be the same on every rank"
+        return None
+
+    def ranked(self, node: ast.AST) -> bool:
+        """Say whether an expression mentions what usually depends on the rank."""
+        names = self._predicate_names
+        for child in ast.walk(node):
+            name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
+            if isinstance(child, ast.Constant) and child.value in self.knowledge.environment:
+                return True
+            if name in names:
+                return True
+        return False
+
+
+def _readers(knowledge: Knowledge) -> frozenset[str]:
+    """Return names of methods that the facts know to change nothing, on one rank alone."""
+
+    def reads(record: Call) -> bool:
+        return record.who == "any" and record.effect == "read" and record.framework != "python"
+
+    found: set[str] = set()
+    others: set[str] = set()
+    for full, records in knowledge.calls.items():
+        owner, _, last = full.rpartition(".")
+        if owner in knowledge.classes and all(map(reads, records)):
+            found.add(last)
+        else:
+            others.add(last)
+    return frozenset(found - others)

@@ -1,0 +1,232 @@
+"""From a plan to LibCST statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+from ckptlint.fixing.cut import Cut
+from ckptlint.fixing.plan import Guarded, Kept, Opened, Plan, Pulled
+from ckptlint.fixing.proposal import RefusedError
+
+
+@dataclass(frozen=True)
+class Written:
+    """Statements, and the comment lines that follow the last of them."""
+
+    statements: list[cst.BaseStatement]
+    rest: list[cst.EmptyLine]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """One statement of a block with the comment lines above it; several of a line are parted."""
+
+    node: cst.BaseStatement
+    above: tuple[cst.EmptyLine, ...]
+
+
+class Renderer:
+    """Writes the plan for statements of one cut.
+
+    ``guard`` is the test under which guarded groups go; ``indent`` the indentation of the block
+    that the guard had.
+    """
+
+    def __init__(self, cut: Cut, guard: cst.BaseExpression, indent: str | None) -> None:
+        self.cut = cut
+        self.guard = guard
+        self.indent = indent
+        self.units: dict[int, _Unit] = {}
+        self.footers: dict[int, Sequence[cst.EmptyLine]] = {}
+        self._positions: Mapping[cst.CSTNode, CodeRange] | None = None
+
+    # -- the statements of both trees, side by side ----------------------------------------------
+
+    def pair(self, nodes: Sequence[ast.stmt], written: Sequence[cst.BaseStatement]) -> None:
+        """Note which LibCST statement each node is. Raises RefusedError when they do not match."""
+        units = [unit for statement in written for unit in _parted(statement)]
+        if len(units) != len(nodes):
+            raise RefusedError("the statement cannot be taken apart")
+        for node, unit in zip(nodes, units, strict=True):
+            self.units[id(node)] = unit
+            if isinstance(node, ast.If | ast.With | ast.For):
+                self._pair_inside(node, unit.node)
+
+    def pair_block(self, nodes: Sequence[ast.stmt], block: cst.BaseSuite) -> None:
+        """Note the statements of a block, and the comments at its end."""
+        if isinstance(block, cst.IndentedBlock):
+            self.pair(nodes, [s for s in block.body if isinstance(s, cst.BaseStatement)])
+            self.footers[id(nodes[-1])] = block.footer
+        elif isinstance(block, cst.SimpleStatementSuite):
+            line = cst.SimpleStatementLine(
+                block.body, trailing_whitespace=block.trailing_whitespace
+            )
+            self.pair(nodes, [line])
+
+    def _pair_inside(self, node: ast.If | ast.With | ast.For, written: cst.BaseStatement) -> None:
+        if not isinstance(written, cst.If | cst.With | cst.For):
+            raise RefusedError("the statement cannot be taken apart")
+        self.pair_block(node.body, written.body)
+        if isinstance(node, ast.If) and isinstance(written, cst.If):
+            if isinstance(written.orelse, cst.Else):
+                self.pair_block(node.orelse, written.orelse.body)
+            elif isinstance(written.orelse, cst.If):
+                self.units[id(node.orelse[0])] = _Unit(written.orelse, ())
+                self._pair_inside(node.orelse[0], written.orelse)  # type: ignore[arg-type]
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def write(self, plan: Plan, above: Sequence[cst.EmptyLine] = ()) -> Written:
+        """Write a plan; ``above`` are lines that go in front of its first statement."""
+        done = Written([], list(above))
+        renames: dict[int, tuple[ast.Call, str]] = {}
+        for item in plan:
+            match item:
+                case Kept(statement):
+                    self._add(done, [self.units[id(statement)]])
+                    done.rest.extend(self._footer(statement))
+                case Pulled(call, name):
+                    renames[id(call)] = (call, name)
+                    self._add(done, [_Unit(self._assignment(call, name), ())])
+                case Guarded(statements):
+                    self._guarded(done, statements, list(renames.values()))
+                    renames = {}
+                case Opened():
+                    self._opened(done, item)
+        return done
+
+    def _add(self, done: Written, units: Sequence[_Unit]) -> None:
+        for unit in units:
+            lines = [*done.rest, *unit.above]
+            if not done.statements:
+                lines = _without_blank_start(lines)
+            done.statements.append(_with_lines(unit.node, lines))
+            done.rest.clear()
+
+    def _footer(self, statement: ast.stmt) -> Sequence[cst.EmptyLine]:
+        return self.footers.get(id(statement), ())
+
+    def _guarded(
+        self,
+        done: Written,
+        statements: Sequence[ast.stmt],
+        renames: Sequence[tuple[ast.Call, str]],
+    ) -> None:
+        units = [self.units[id(statement)] for statement in statements]
+        for call, name in renames:
+            units[0] = _Unit(
+                _replaced(units[0].node, self._call(call), cst.Name(name)), units[0].above
+            )
+        blank = _blank_start(units[0].above)
+        inside = Written([], [])
+        self._add(inside, [_Unit(units[0].node, units[0].above[len(blank) :]), *units[1:]])
+        node = self.conditional(self.guard, inside.statements, self._footer(statements[-1]))
+        self._add(done, [_Unit(node, blank)])
+
+    def conditional(
+        self,
+        test: cst.BaseExpression,
+        body: Sequence[cst.BaseStatement],
+        footer: Sequence[cst.EmptyLine] = (),
+        orelse: cst.Else | None = None,
+    ) -> cst.If:
+        """Make an ``if`` with the indentation of the old one."""
+        block = cst.IndentedBlock(body=list(body), indent=self.indent, footer=list(footer))
+        return cst.If(test=test.deep_clone(), body=block, orelse=orelse)
+
+    def _opened(self, done: Written, item: Opened) -> None:
+        unit = self.units[id(item.statement)]
+        node = unit.node
+        assert isinstance(node, cst.If | cst.With | cst.For)
+        node = node.with_changes(body=_block(node.body, self.write(item.body)))
+        if isinstance(node, cst.If) and isinstance(node.orelse, cst.Else):
+            other = self.write(item.orelse)
+            orelse = node.orelse.with_changes(body=_block(node.orelse.body, other))
+            node = node.with_changes(orelse=orelse if other.statements else None)
+        elif isinstance(node, cst.If) and node.orelse is not None:
+            raise RefusedError("an elif stands on the way")
+        self._add(done, [_Unit(node, unit.above)])
+        done.rest.extend(self._footer(item.statement))
+
+    # -- expressions -----------------------------------------------------------------------------
+
+    def _assignment(self, call: ast.Call, name: str) -> cst.SimpleStatementLine:
+        target = cst.AssignTarget(cst.Name(name))
+        value = self._call(call).deep_clone()
+        return cst.SimpleStatementLine([cst.Assign([target], value)])
+
+    def _call(self, call: ast.Call) -> cst.Call:
+        """Find a call by its place."""
+        if self._positions is None:
+            wrapper = MetadataWrapper(self.cut.module, unsafe_skip_copy=True)
+            self._positions = wrapper.resolve(PositionProvider)
+        line, column = self.cut.line(call)
+        found = [
+            node
+            for node, place in self._positions.items()
+            if isinstance(node, cst.Call)
+            and (place.start.line, place.start.column) == (line, column)
+        ]
+        wanted = ast.dump(call)
+        for node in found:
+            code = self.cut.module.code_for_node(node.with_changes(lpar=[], rpar=[]))
+            try:
+                if ast.dump(ast.parse(f"({code}\n)", mode="eval").body) == wanted:
+                    return node
+            except SyntaxError:
+                continue
+        raise RefusedError("the call cannot be found in its statement")
+
+
+def _parted(statement: cst.BaseStatement) -> list[_Unit]:
+    """Give each small statement of a line a line of its own."""
+    if not isinstance(statement, cst.SimpleStatementLine):
+        lines = getattr(statement, "leading_lines", ())
+        return [_Unit(statement, tuple(lines))]
+    if len(statement.body) == 1:
+        return [_Unit(statement, tuple(statement.leading_lines))]
+    units = []
+    for index, small in enumerate(statement.body):
+        bare = small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+        last = index == len(statement.body) - 1
+        end = statement.trailing_whitespace if last else cst.TrailingWhitespace()
+        above = tuple(statement.leading_lines) if index == 0 else ()
+        units.append(_Unit(cst.SimpleStatementLine([bare], trailing_whitespace=end), above))
+    return units
+
+
+def _with_lines(node: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
+    return node.with_changes(leading_lines=list(lines))
+
+
+def _blank_start(lines: Sequence[cst.EmptyLine]) -> tuple[cst.EmptyLine, ...]:
+    count = 0
+    while count < len(lines) and lines[count].comment is None:
+        count += 1
+    return tuple(lines[:count])
+
+
+def _without_blank_start(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    return list(lines[len(_blank_start(lines)) :])
+
+
+def _block(old: cst.BaseSuite, new: Written) -> cst.BaseSuite:
+    if not new.statements:
+        return cst.IndentedBlock(body=[cst.SimpleStatementLine([cst.Pass()])], footer=new.rest)
+    if isinstance(old, cst.IndentedBlock):
+        return old.with_changes(body=new.statements, footer=new.rest)
+    return cst.IndentedBlock(body=new.statements, footer=new.rest)
+
+
+def _replaced(
+    statement: cst.BaseStatement, old: cst.CSTNode, new: cst.BaseExpression
+) -> cst.BaseStatement:
+    result = statement.deep_replace(old, new)
+    if not isinstance(result, cst.BaseStatement):
+        raise RefusedError("the call cannot be replaced in its statement")
+    return result
