@@ -133,7 +133,8 @@ def all_facts() -> FactSet:
 
 def all_cases() -> list[Case]:
     """Every fixture, in order."""
-    paths = (path for folder in sorted(FIXTURES.iterdir()) for path in sorted(folder.iterdir()))
+    folders = sorted(path for path in FIXTURES.iterdir() if path.is_dir())
+    paths = (path for folder in folders for path in sorted(folder.iterdir()))
     return [Case(path) for path in paths if path.suffix == ".py" or _is_project(path)]
 
 
