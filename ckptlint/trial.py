@@ -68,12 +68,10 @@ class Trials:
         for key, traces in after.traces.items():
             old = self.result.traces.get(key, {})
             for ranks in fault.divergence.present:
-                if (
-                    ranks in traces
-                    and ranks in old
-                    and likeness(traces[ranks]) != likeness(old[ranks])
-                ):
-                    return False
+                if ranks in traces and ranks in old:
+                    was = likeness(old[ranks], self.result.keys)
+                    if likeness(traces[ranks], after.keys) != was:
+                        return False
         return True
 
     def _rewritten(self, proposal: Proposal) -> Survey | None:

@@ -17,7 +17,7 @@ from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.steps import sites
-from ckptlint.analysis.values import NONE, Instance, Site
+from ckptlint.analysis.values import NONE, Instance, Keys, Site
 from ckptlint.analysis.world import World
 from ckptlint.project import Function, FunctionNode, Module
 
@@ -44,12 +44,13 @@ class Survey:
     """All divergences of a project, each told once, and what could not be analysed.
 
     ``traces`` holds what each rank class does in each function that was looked at, by file and
-    name.
+    name; ``keys`` the conditions in it.
     """
 
     located: tuple[Located, ...]
     complaints: tuple[Complaint, ...]
     traces: Mapping[tuple[str, str], Mapping[RankClass, Trace]]
+    keys: Keys
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def survey(world: World, within: Collection[Module] | None = None) -> Survey:
             seen.append(surveyor.look(entry))
             inlined |= seen[-1].inlined
     traces = {(each.entry.site.key[0], each.entry.name): each.traces for each in seen}
-    return Survey(tuple(_kept(seen)), tuple(surveyor.complaints), traces)
+    return Survey(tuple(_kept(seen)), tuple(surveyor.complaints), traces, world.keys)
 
 
 def _entries(world: World) -> Iterator[_Entry]:

@@ -59,9 +59,9 @@ class Place:
     def statement(self) -> ast.stmt:
         return self.block[self.index]
 
-    def planner(self) -> Planner:
-        """Return a planner for this place."""
-        return Planner(self.purity, self.operations, _names(self.scope, self.purity))
+    def planner(self, guard: Sequence[ast.expr]) -> Planner:
+        """Return a planner for this place, where these tests are the rank's."""
+        return Planner(self.purity, self.operations, guard, _names(self.scope, self.purity))
 
     def doubts(self, planner: Planner, region: Sequence[ast.stmt]) -> list[str]:
         """Return why a rewrite should be read before it is applied. Raises RefusedError when it
@@ -134,7 +134,8 @@ class _Split:
         self.cut = cut
         self.ranked = ranked
         self.written = cst.ensure_type(cut.statements[0], cst.If)
-        self.planner = place.planner()
+        parts = operands(statement.test)
+        self.planner = place.planner([parts[index] for index in sorted(ranked)])
         self.in_body = contains(ast.Module(statement.body, []), place.operations)
 
     def proposal(self) -> Proposal:
@@ -175,8 +176,7 @@ class _Split:
 
     def _check_groups(self, groups: Sequence[Guarded], others: Sequence[ast.stmt]) -> None:
         everything = Uses.of(*self.statement.body, *self.statement.orelse)
-        ranked = [operands(self.statement.test)[index] for index in self.ranked]
-        if groups and touch(Uses.of(*ranked).loads, everything.written):
+        if groups and touch(Uses.of(*self.planner.guard).loads, everything.written):
             raise RefusedError("the guarded statements change the rank test")
         if not others:
             return

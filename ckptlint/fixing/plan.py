@@ -68,11 +68,13 @@ class Planner:
     ``operations`` are the calls that every rank must reach, as they stand in this function.
     ``needed`` holds the paths that those read; ``bound`` the names that every rank binds
     afterwards; ``doubts`` why the result has to be read before it is applied; ``passed_on`` the
-    same for objects that others are given; ``taken`` the names in use.
+    same for objects that others are given; ``taken`` the names in use. ``guard`` are the parts of
+    the test that the rank decides.
     """
 
     purity: Purity
     operations: Sequence[ast.AST]
+    guard: Sequence[ast.expr]
     taken: set[str]
     needed: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
@@ -101,10 +103,12 @@ class Planner:
             else:
                 found = self._other(statement, ahead)
             items[:0] = found
-        return _tidied(items)
+        return self._tidied(items)
 
     def _operation(self, statement: ast.stmt) -> list[Item]:
         if isinstance(statement, ast.If):
+            if self._repeats_guard(statement):
+                return list(self.plan(statement.body))
             return [self._open_if(statement)]
         if isinstance(statement, ast.With):
             return [self._open_with(statement)]
@@ -134,17 +138,24 @@ class Planner:
         for earlier in _evaluated_before(statement.value, call):
             if not self.purity.pure(earlier):
                 raise RefusedError("something else happens in the statement before the collective")
-        name = self._fresh(_name_for(statement, call))
+        name = self._fresh(call, _name_for(statement, call))
         self.needed |= Uses.of(call).loads
         return [Pulled(call, name), Guarded((statement,))]
 
-    def _fresh(self, wanted: str) -> str:
-        name, number = wanted, 2
-        while name in self.taken:
-            name = f"gathered_{wanted}" if number == 2 else f"{wanted}_{number}"
-            number += 1
+    def _fresh(self, call: ast.Call, wanted: str) -> str:
+        """Return a name that is not in use, told apart by what is gathered."""
+        names = [wanted, f"gathered_{wanted}"]
+        if call.args and isinstance(call.args[0], ast.Name):
+            names.insert(1, f"{call.args[0].id}_{wanted}")
+        names += [f"{wanted}_{number}" for number in range(2, len(self.taken) + 3)]
+        name = next(name for name in names if name not in self.taken)
         self.taken.add(name)
         return name
+
+    def _repeats_guard(self, statement: ast.If) -> bool:
+        """Say whether this is the guard's test once more, so that its body is just guarded."""
+        tests = [ast.dump(part) for part in self.guard]
+        return tests == [ast.dump(statement.test)] and not statement.orelse
 
     def _open_if(self, statement: ast.If) -> Item:
         if contains(statement.test, self.operations):
@@ -173,7 +184,7 @@ class Planner:
         if any(contains(call, self.operations) for call in calls):
             if contains(ast.Module(statement.body, []), self.operations):
                 raise RefusedError("a collective stands inside another one")
-            body: Plan = _tidied([Guarded(tuple(statement.body))])
+            body: Plan = self._tidied([Guarded(tuple(statement.body))])
         else:
             body = self.plan(statement.body)
         uses = Uses.of(*statement.items)
@@ -244,6 +255,44 @@ class Planner:
                 if name in self._arguments:
                     self.passed_on[name] = f"`{ast.unparse(node.func)}` may change `{name}`"
 
+    # -- the plan as a whole -----------------------------------------------------------------------
+
+    def _tidied(self, items: Sequence[Item]) -> Plan:
+        """Join neighbours under one guard and drop ``pass``.
+
+        Where one statement without effects parts two guarded groups, it comes first; a collective
+        comes before a group that only computes.
+        """
+        joined: list[Item] = []
+        for item in items:
+            if isinstance(item, Guarded):
+                kept = tuple(s for s in item.statements if not isinstance(s, ast.Pass))
+                if not kept:
+                    continue
+                item = Guarded(kept)
+                if joined and isinstance(joined[-1], Guarded):
+                    joined[-1] = Guarded(joined[-1].statements + kept)
+                    continue
+                if len(joined) > 1 and self._may_come_first(joined[-1], joined[-2]):
+                    between, before = joined.pop(), joined.pop()
+                    assert isinstance(before, Guarded)
+                    joined += [between, Guarded(before.statements + kept)]
+                    continue
+            joined.append(item)
+        return tuple(joined)
+
+    def _may_come_first(self, item: Item, group: Item) -> bool:
+        """Say whether an item may come before the guarded group that it stands behind."""
+        if not isinstance(group, Guarded) or not isinstance(item, Kept | Pulled):
+            return False
+        if not (isinstance(item, Kept) and item.free) and not all(
+            map(self._free, group.statements)
+        ):
+            return False
+        uses = Uses.of(*group.statements)
+        own = Uses.of(item.call if isinstance(item, Pulled) else item.statement)
+        return not (touch(own.stores, uses.loads | uses.written) or touch(own.loads, uses.written))
+
 
 def _plain_targets(statement: ast.Assign) -> bool:
     return all(
@@ -291,39 +340,6 @@ def _name_for(statement: ast.Expr | ast.Assign, call: ast.Call) -> str:
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "result")
     name = {"all_gather": "gathered", "all_reduce": "reduced", "gather": "gathered"}.get(name, name)
     return name.removeprefix("get_").lstrip("_") or "result"
-
-
-def _tidied(items: Sequence[Item]) -> Plan:
-    """Join neighbours under one guard, drop ``pass``, and bring free statements together so that
-    the guard is not repeated for their sake."""
-    joined: list[Item] = []
-    for item in items:
-        if isinstance(item, Guarded):
-            kept = tuple(s for s in item.statements if not isinstance(s, ast.Pass))
-            if not kept:
-                continue
-            item = Guarded(kept)
-            if joined and isinstance(joined[-1], Guarded):
-                joined[-1] = Guarded(joined[-1].statements + kept)
-                continue
-            if (
-                len(joined) > 1
-                and isinstance(joined[-1], Kept)
-                and joined[-1].free
-                and isinstance(joined[-2], Guarded)
-                and _exchangeable(joined[-2].statements, joined[-1].statement)
-            ):
-                before = joined[-2]
-                joined[-2:] = [joined[-1], Guarded(before.statements + kept)]
-                continue
-        joined.append(item)
-    return tuple(joined)
-
-
-def _exchangeable(group: Sequence[ast.stmt], free: ast.stmt) -> bool:
-    """Say whether a free statement may come before a group that it stood behind."""
-    uses, own = Uses.of(*group), Uses.of(free)
-    return not (touch(own.stores, uses.loads | uses.written) or touch(own.loads, uses.written))
 
 
 def guarded_in(plan: Plan) -> list[Guarded]:

@@ -12,6 +12,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.plan import Guarded, Kept, Opened, Plan, Pulled
 from ckptlint.fixing.proposal import RefusedError
+from ckptlint.fixing.scopes import contains
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Renderer:
         self.indent = indent
         self.units: dict[int, _Unit] = {}
         self.footers: dict[int, Sequence[cst.EmptyLine]] = {}
+        self.pulled: list[tuple[ast.Call, str]] = []
         self._positions: Mapping[cst.CSTNode, CodeRange] | None = None
 
     # -- the statements of both trees, side by side ----------------------------------------------
@@ -84,18 +86,16 @@ class Renderer:
     def write(self, plan: Plan, above: Sequence[cst.EmptyLine] = ()) -> Written:
         """Write a plan; ``above`` are lines that go in front of its first statement."""
         done = Written([], list(above))
-        renames: dict[int, tuple[ast.Call, str]] = {}
         for item in plan:
             match item:
                 case Kept(statement):
                     self._add(done, [self.units[id(statement)]])
                     done.rest.extend(self._footer(statement))
                 case Pulled(call, name):
-                    renames[id(call)] = (call, name)
+                    self.pulled.append((call, name))
                     self._add(done, [_Unit(self._assignment(call, name), ())])
                 case Guarded(statements):
-                    self._guarded(done, statements, list(renames.values()))
-                    renames = {}
+                    self._guarded(done, statements)
                 case Opened():
                     self._opened(done, item)
         return done
@@ -111,17 +111,8 @@ class Renderer:
     def _footer(self, statement: ast.stmt) -> Sequence[cst.EmptyLine]:
         return self.footers.get(id(statement), ())
 
-    def _guarded(
-        self,
-        done: Written,
-        statements: Sequence[ast.stmt],
-        renames: Sequence[tuple[ast.Call, str]],
-    ) -> None:
-        units = [self.units[id(statement)] for statement in statements]
-        for call, name in renames:
-            units[0] = _Unit(
-                _replaced(units[0].node, self._call(call), cst.Name(name)), units[0].above
-            )
+    def _guarded(self, done: Written, statements: Sequence[ast.stmt]) -> None:
+        units = [self._without_pulled(statement) for statement in statements]
         blank = _blank_start(units[0].above)
         inside = Written([], [])
         self._add(inside, [_Unit(units[0].node, units[0].above[len(blank) :]), *units[1:]])
@@ -146,12 +137,20 @@ class Renderer:
         node = node.with_changes(body=_block(node.body, self.write(item.body)))
         if isinstance(node, cst.If) and isinstance(node.orelse, cst.Else):
             other = self.write(item.orelse)
-            orelse = node.orelse.with_changes(body=_block(node.orelse.body, other))
-            node = node.with_changes(orelse=orelse if other.statements else None)
+            node = node.with_changes(orelse=_otherwise(node.orelse, other))
         elif isinstance(node, cst.If) and node.orelse is not None:
             raise RefusedError("an elif stands on the way")
         self._add(done, [_Unit(node, unit.above)])
         done.rest.extend(self._footer(item.statement))
+
+    def _without_pulled(self, statement: ast.stmt) -> _Unit:
+        """Return a statement with names in place of the calls that were made before it."""
+        unit = self.units[id(statement)]
+        for call, name in self.pulled:
+            if contains(statement, [call]):
+                node = _replaced(unit.node, self._call(call), cst.Name(name))
+                unit = _Unit(node, unit.above)
+        return unit
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -221,6 +220,22 @@ def _block(old: cst.BaseSuite, new: Written) -> cst.BaseSuite:
     if isinstance(old, cst.IndentedBlock):
         return old.with_changes(body=new.statements, footer=new.rest)
     return cst.IndentedBlock(body=new.statements, footer=new.rest)
+
+
+def _otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
+    """Return the other arm; a lone ``if`` in it becomes an ``elif``."""
+    if not new.statements:
+        return None
+    only = new.statements[0]
+    header = old.body.header if isinstance(old.body, cst.IndentedBlock) else None
+    if (
+        len(new.statements) == 1
+        and isinstance(only, cst.If)
+        and not new.rest
+        and (header is None or header.comment is None)
+    ):
+        return only.with_changes(leading_lines=[*old.leading_lines, *only.leading_lines])
+    return old.with_changes(body=_block(old.body, new))
 
 
 def _replaced(
