@@ -20,7 +20,8 @@ class Frame:
 
     ``facts`` holds unknown conditions whose truth is fixed on the current path. Attributes of
     local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
-    expression that never returns (``sys.exit()``).
+    expression that never returns (``sys.exit()``). ``failed_at`` is the statement of the body that
+    ended in an exception.
     """
 
     module: Module
@@ -34,6 +35,7 @@ class Frame:
     returns: list[tuple[dict[int, bool], Value]] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
     stopped: bool = False
+    failed_at: ast.stmt | None = None
 
     @contextmanager
     def capture(self) -> Iterator[list[Item]]:

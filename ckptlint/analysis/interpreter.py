@@ -168,7 +168,7 @@ class Interpreter(Blocks):
         return Result(
             Trace(frame.trace),
             self._returned(frame),
-            RAISE if status == RAISE and not frame.returns else NEXT,
+            RAISE if status == RAISE and _fails(frame) else NEXT,
             frozenset(frame.scopes),
             attributes,
         )
@@ -264,3 +264,14 @@ class Interpreter(Blocks):
         if function.owner is None:
             return None
         return self.knowledge.hook(self.external_bases(function.owner), function.name)
+
+
+def _fails(frame: Frame) -> bool:
+    """Say whether a function whose last path ended in an exception never returns.
+
+    A check that fails because of what the analysis takes a constant to be is not believed: the
+    function must end in an exception whatever is tested, or because of the rank.
+    """
+    if frame.returns:
+        return False
+    return bool(frame.scopes) or isinstance(frame.failed_at, ast.Raise | ast.Expr)

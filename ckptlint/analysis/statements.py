@@ -62,7 +62,9 @@ class Statements(Caller):
             status = method(frame, statement) if method is not None else NEXT
             if frame.stopped:
                 frame.stopped = False
-                return RAISE
+                status = RAISE
+            if status == RAISE:
+                frame.failed_at = statement
             if status != NEXT:
                 return str(status)
         return NEXT
