@@ -59,11 +59,14 @@ test.
 
 ## Fix safety
 
-The fix takes the rank out of the condition and leaves the rest of it, and keeps under the test
-what else stood there. It is marked safe where the operation and the test are both known for
-certain and the moved statements do not depend on each other. It is marked unsafe where statements
-change places with the save. None is offered where the ranks part in another function, or where
-the other ranks lack a value that the save needs.
+The fix takes the rank out of the condition, leaves the rest of it, and keeps under the test what
+else stood there. What comes out has been analysed again before it is offered.
+
+It is unsafe, and its message names the doubt, where a helper that does more than save would now
+run on every rank, where the rest of the condition may differ between ranks, where a name that is
+read later is now set on every rank, or where a save hook registered with Accelerate writes files.
+None is offered where the other ranks lack a value that the save needs, where the helper writes
+files of its own, or where the test is an `elif` or part of an expression.
 
 ## Known limits
 

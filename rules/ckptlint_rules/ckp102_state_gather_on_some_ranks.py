@@ -49,10 +49,14 @@ Gather on every rank, write on one.
 
 ## Fix safety
 
-The fix moves the gathering in front of the test and leaves the write in it. It is marked safe
-where nothing that stands before the gathering under the test has side effects; it is marked
-unsafe where the order of statements changes. None is offered where the result is made and used in
-different functions.
+The fix moves the gathering in front of the test, together with the assignments that it needs, and
+leaves the write under the test. A gathering in the middle of an expression gets a name of its own.
+What comes out has been analysed again before it is offered.
+
+It is unsafe, and its message names the doubt, where a helper that does more than gather would now
+run on every rank, where the rest of the condition may differ between ranks, or where a name that
+is read later is now set on every rank. None is offered where the other ranks lack a value that the
+gathering needs, or where something with effects is evaluated before it.
 
 ## Known limits
 
