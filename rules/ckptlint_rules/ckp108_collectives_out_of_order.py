@@ -48,7 +48,8 @@ No fix is offered: which order is meant cannot be read from the source.
 
 ## Known limits
 
-- Calls on different groups are compared like calls on one.
+- A finding about collectives on groups of their own is *possible* at most, which is not shown by
+  default.
 - Loops over a set, whose order differs by rank, and two threads that use one group are not found
   yet.
 
@@ -79,7 +80,7 @@ def check(fault: Fault) -> Finding | None:
     if fault.divergence.kind != "order":
         return None
     message = (
-        f"{fault.reaches} {fault.operation}{fault.chain} where the others reach another "
-        f"collective; {fault.consequence}"
+        f"{fault.operation}{fault.chain} meets another collective on {fault.waits}; "
+        f"{fault.consequence}"
     )
     return fault.finding(RULE, message, "make every rank reach the same collectives in one order")
