@@ -4,7 +4,7 @@ from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.steps import Reached
 from ckptlint.fault import Fault
 from ckptlint.finding import Applicability, Confidence, Finding, Severity
-from ckptlint.fixing import Proposal, split_guard
+from ckptlint.fixing import Proposal, free_hook, keep_going, move_barrier, split_guard
 from ckptlint.knowledge import Knowledge
 from ckptlint.rule import Rule
 
@@ -19,5 +19,8 @@ __all__ = [
     "Reached",
     "Rule",
     "Severity",
+    "free_hook",
+    "keep_going",
+    "move_barrier",
     "split_guard",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -61,23 +62,57 @@ def part_of(test: cst.BaseExpression, wanted: Collection[int]) -> cst.BaseExpres
     parts, operators = spine(test)
     if len(wanted) == len(parts):
         return test
-    result: cst.BaseExpression | None = None
-    last = -1
-    for index in sorted(wanted):
-        if result is None:
-            result = parts[index]
-        else:
-            # The layout in front of an operand is that of the operator before it.
-            result = cst.BooleanOperation(
-                left=result, operator=operators[index - 1], right=parts[index]
-            )
-        last = index
-    assert result is not None
-    assert last >= 0
+    kept = sorted(wanted)
+    result = parts[kept[0]]
+    for before, index in pairwise(kept):
+        # What stands behind an operand belongs to it, what stands in front of the next to that.
+        operator = operators[index - 1].with_changes(
+            whitespace_before=operators[before].whitespace_before
+        )
+        result = cst.BooleanOperation(left=result, operator=operator, right=parts[index])
+    end = _behind(test, operators[kept[-1]]) if kept[-1] < len(operators) else list(test.rpar)
+    several = isinstance(result, cst.BooleanOperation)
     code = cst.Module([]).code_for_node(result)
-    if isinstance(result, cst.BooleanOperation) or ("\n" in code and not result.lpar):
-        return result.with_changes(lpar=test.lpar, rpar=test.rpar)
+    noted = bool(end) and _comments(end[0].whitespace_before)
+    if test.lpar and (several or noted or ("\n" in code and not result.lpar)):
+        return (
+            result.with_changes(lpar=[*test.lpar, *result.lpar], rpar=[*result.rpar, *end])
+            if not several
+            else result.with_changes(lpar=test.lpar, rpar=end)
+        )
     return result
+
+
+def _behind(test: cst.BaseExpression, dropped: cst.And) -> list[cst.RightParen]:
+    """Return the closing parentheses with the comment of the last operand that is kept."""
+    end = list(test.rpar)
+    inner = dropped.whitespace_before
+    if end and isinstance(inner, cst.ParenthesizedWhitespace):
+        outer = end[0].whitespace_before
+        if isinstance(outer, cst.ParenthesizedWhitespace):
+            end[0] = end[0].with_changes(
+                whitespace_before=outer.with_changes(first_line=inner.first_line)
+            )
+    return end
+
+
+def comments_of(test: cst.BaseExpression, operands_: Collection[int]) -> list[str]:
+    """Return the comments that stand behind some of the operands."""
+    _, operators = spine(test)
+    found: list[str] = []
+    for index in operands_:
+        if index < len(operators):
+            found += _comments(operators[index].whitespace_before)
+        elif test.rpar:
+            found += _comments(test.rpar[0].whitespace_before)
+    return found
+
+
+def _comments(space: cst.BaseParenthesizableWhitespace) -> list[str]:
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return []
+    lines = [space.first_line.comment, *(line.comment for line in space.empty_lines)]
+    return [comment.value for comment in lines if comment is not None]
 
 
 def opposite(test: cst.BaseExpression) -> cst.BaseExpression:

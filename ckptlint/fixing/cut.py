@@ -76,10 +76,13 @@ class Cut:
         return line - self.first + 1 + self.wrapped, column
 
     def spliced(
-        self, statements: Sequence[cst.BaseStatement], rest: Sequence[cst.EmptyLine]
+        self,
+        statements: Sequence[cst.BaseStatement],
+        rest: Sequence[cst.EmptyLine],
+        dropped: Sequence[str] = (),
     ) -> Edit:
         """Return the edit that puts other statements in place of the cut ones, and lines behind
-        them. Raises RefusedError when a comment would get lost."""
+        them. Raises RefusedError when a comment would get lost that is not among ``dropped``."""
         before = self._text(self.module)
         if self.wrapped:
             outer = cst.ensure_type(self.module.body[0], cst.If)
@@ -91,7 +94,8 @@ class Cut:
             footer = [*rest, *self.module.footer]
             module = self.module.with_changes(body=list(statements), footer=footer)
         after = self._text(module)
-        if Counter(_comments(before)) != Counter(_comments(after)):
+        was, now = Counter(_comments(before)), Counter(_comments(after))
+        if now - was or was - now - Counter(dropped):
             raise RefusedError("a comment would get lost")
         return self._edit(before, after)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from ckptlint.analysis.values import Site
 from ckptlint.fault import Fault
 from ckptlint.finding import Confidence
-from ckptlint.fixing.conditions import operands, opposite, part_of, rank_parts
+from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.effects import hook_writes, may_run_everywhere
 from ckptlint.fixing.plan import Guarded, Kept, Plan, Planner, guarded_in
@@ -58,6 +58,11 @@ class Place:
     @property
     def statement(self) -> ast.stmt:
         return self.block[self.index]
+
+    def inside(self, scope: ast.AST) -> Place:
+        """Return the place seen from inside a function."""
+        purity = Purity(self.purity.module, scope, self.knowledge)
+        return replace(self, scope=scope, purity=purity)
 
     def planner(self, guard: Sequence[ast.expr]) -> Planner:
         """Return a planner for this place, where these tests are the rank's."""
@@ -150,7 +155,8 @@ class _Split:
         others = [s for s in others if not isinstance(s, ast.Pass)]
         self._check_groups(groups, others)
         result = self._written(plan, others)
-        edit = self.cut.spliced(result.statements, result.rest)
+        dropped = comments_of(self.written.test, self.ranked)
+        edit = self.cut.spliced(result.statements, result.rest, dropped)
         doubts = self.place.doubts(self.planner, [self.statement])
         operation = self.place.fault.operation
         kept = "; keep the rest under the test" if groups or others else ""

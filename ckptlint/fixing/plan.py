@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.purity import Purity
-from ckptlint.fixing.scopes import Uses, contains, leaves, touch
+from ckptlint.fixing.scopes import Uses, contains, leaves, path_of, touch
 
 # Names that conventionally hold a number or a text, which nobody can change in place.
 _PLAIN_VALUE = re.compile(
@@ -69,13 +69,14 @@ class Planner:
     ``needed`` holds the paths that those read; ``bound`` the names that every rank binds
     afterwards; ``doubts`` why the result has to be read before it is applied; ``passed_on`` the
     same for objects that others are given; ``taken`` the names in use. ``guard`` are the parts of
-    the test that the rank decides.
+    the test that the rank decides; ``own`` objects that each rank has for itself, to be changed.
     """
 
     purity: Purity
     operations: Sequence[ast.AST]
     guard: Sequence[ast.expr]
     taken: set[str]
+    own: frozenset[str] = frozenset()
     needed: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
@@ -103,7 +104,7 @@ class Planner:
             else:
                 found = self._other(statement, ahead)
             items[:0] = found
-        return self._tidied(items)
+        return self.tidied(items)
 
     def _operation(self, statement: ast.stmt) -> list[Item]:
         if isinstance(statement, ast.If):
@@ -123,7 +124,7 @@ class Planner:
     def _simple(self, statement: ast.Expr | ast.Assign) -> list[Item]:
         value = statement.value.value if isinstance(statement.value, ast.Await) else statement.value
         whole = self.purity.pure(value, self.operations)
-        if whole and (isinstance(statement, ast.Expr) or _plain_targets(statement)):
+        if whole and (isinstance(statement, ast.Expr) or self._own_targets(statement)):
             uses = Uses.of(statement)
             self.bound |= uses.stores
             self.needed = (self.needed - uses.stores) | uses.loads
@@ -184,7 +185,7 @@ class Planner:
         if any(contains(call, self.operations) for call in calls):
             if contains(ast.Module(statement.body, []), self.operations):
                 raise RefusedError("a collective stands inside another one")
-            body: Plan = self._tidied([Guarded(tuple(statement.body))])
+            body: Plan = self.tidied([Guarded(tuple(statement.body))])
         else:
             body = self.plan(statement.body)
         uses = Uses.of(*statement.items)
@@ -245,6 +246,20 @@ class Planner:
             )
         return False
 
+    def _own_targets(self, statement: ast.Assign) -> bool:
+        """Say whether only local names, and items of a rank's own objects, are assigned."""
+        return all(
+            isinstance(target, ast.Name)
+            or (isinstance(target, ast.Subscript) and path_of(target) in self.own)
+            for target in _targets(statement)
+        )
+
+    def local(self, statement: ast.stmt) -> bool:
+        """Say whether a statement does nothing that another rank could notice."""
+        if isinstance(statement, ast.Assign) and self._own_targets(statement):
+            return self.purity.pure(statement.value)
+        return self._free(statement)
+
     def _passed_on(self, statement: ast.stmt) -> None:
         """Doubt the rewrite when an object that the collective reads is given to a stranger."""
         for node in ast.walk(statement):
@@ -257,7 +272,7 @@ class Planner:
 
     # -- the plan as a whole -----------------------------------------------------------------------
 
-    def _tidied(self, items: Sequence[Item]) -> Plan:
+    def tidied(self, items: Sequence[Item]) -> Plan:
         """Join neighbours under one guard and drop ``pass``.
 
         Where one statement without effects parts two guarded groups, it comes first; a collective
@@ -294,12 +309,17 @@ class Planner:
         return not (touch(own.stores, uses.loads | uses.written) or touch(own.loads, uses.written))
 
 
-def _plain_targets(statement: ast.Assign) -> bool:
-    return all(
-        isinstance(name, ast.Name)
+def _targets(statement: ast.Assign) -> list[ast.expr]:
+    """Return the single targets of an assignment."""
+    return [
+        name
         for target in statement.targets
         for name in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
-    )
+    ]
+
+
+def _plain_targets(statement: ast.Assign) -> bool:
+    return all(isinstance(target, ast.Name) for target in _targets(statement))
 
 
 def _has_jump(body: Sequence[ast.stmt]) -> bool:

@@ -63,7 +63,18 @@ No fix is offered: whether the call belongs to all ranks or to none is for the a
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, Fault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    Fault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    move_barrier,
+)
 
 RULE = Rule(
     code="CKP103",
@@ -84,3 +95,8 @@ def check(fault: Fault) -> Finding | None:
         return None
     message = f"{fault.reaches} {fault.operation}{fault.chain}; {fault.consequence}"
     return fault.finding(RULE, message, "move it out of the test, so that every rank reaches it")
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Move a barrier at the edge of the guarded block out of it."""
+    return move_barrier(fault, knowledge)

@@ -59,7 +59,18 @@ say. The message names the exit and the collective.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, Fault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    Fault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    keep_going,
+)
 
 RULE = Rule(
     code="CKP104",
@@ -85,3 +96,8 @@ def check(fault: Fault) -> Finding | None:
     return fault.finding(
         RULE, message, "put what follows the test into an if-block, so that all ranks go on"
     )
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Put what the exit kept to some ranks under a test, and let all go on."""
+    return keep_going(fault, knowledge)

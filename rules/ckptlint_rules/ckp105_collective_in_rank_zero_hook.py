@@ -65,7 +65,18 @@ or another hook.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, Fault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    Fault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    free_hook,
+)
 
 RULE = Rule(
     code="CKP105",
@@ -86,3 +97,8 @@ def check(fault: Fault) -> Finding | None:
     return fault.finding(
         RULE, message, "run the function on every rank and guard only its writes"
     )
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take the decorator off and guard the function's own effects."""
+    return free_hook(fault, knowledge)
