@@ -44,7 +44,13 @@ barrier()` is one barrier for each rank, and is not reported.
 
 ## Fix safety
 
-No fix is offered: whether the call belongs to all ranks or to none is for the author to say.
+The fix moves a barrier that stands first or last in the guarded block in front of the test or
+behind it. What comes out has been analysed again before it is offered.
+
+It is unsafe where the block holds nothing but the barrier, since the other ranks may have been
+meant to wait elsewhere. None is offered for other collectives, for a barrier in the middle of a
+block, where there is another arm, or where the others wait and rank 0 does not: which ranks were to
+wait for what is for the author to say.
 
 ## Known limits
 
@@ -82,7 +88,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.CERTAIN,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 

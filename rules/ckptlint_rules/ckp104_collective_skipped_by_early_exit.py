@@ -41,8 +41,13 @@ def save(model, path):
 
 ## Fix safety
 
-No fix is offered: which of the lines after the exit are meant for all ranks is for the author to
-say. The message names the exit and the collective.
+The fix takes the exit away and puts what is meant for the remaining ranks alone into an if-block,
+up to the collective, which every rank then reaches. What comes out has been analysed again before
+it is offered.
+
+It is unsafe, and its message names the doubt, where a name that is read later is now set on every
+rank, or where a helper that does more than communicate would now run on every rank. None is offered
+where the exit returns a value, is a `break`, or skips more than the rest of its own block.
 
 ## Known limits
 
@@ -78,7 +83,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.CERTAIN,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 

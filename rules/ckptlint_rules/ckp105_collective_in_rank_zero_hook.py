@@ -44,10 +44,13 @@ class KeepScores(L.Callback):
 
 ## Fix safety
 
-The fix takes the decorator off the function and guards its local side effects instead. It is
-unsafe where others rely on the decorated function doing nothing on the other ranks, and none is
-offered for a hook that the framework itself keeps to one rank: there the cure is a newer release,
-or another hook.
+The fix takes the decorator off the function and puts its local side effects under a rank test
+instead. What comes out has been analysed again before it is offered.
+
+It is unsafe, and its message names the doubt, where something else in the function would now run on
+every rank. None is offered for a decorator of your own, for a function that is handed to a helper,
+or for a hook that the framework itself keeps to one rank: there the cure is a newer release, or
+another hook.
 
 ## Known limits
 
