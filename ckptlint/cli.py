@@ -129,10 +129,9 @@ def facts(name: str) -> None:
 
     NAME is a dotted name or the end of one, such as save_checkpoint or Accelerator.save_state.
     """
-    from ckptlint_rules import facts as all_facts
-
     from ckptlint import lookup
     from ckptlint.terminal import screen_of
+    from ckptlint_rules import facts as all_facts
 
     try:
         text = lookup.facts_about(name, all_facts(), screen_of(sys.stdout))

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from ckptlint_rules import RULES, RuleModule
-
 from ckptlint import evidence
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
@@ -22,6 +20,7 @@ from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
 from ckptlint.source import Source, SourceError
 from ckptlint.trial import Trials
+from ckptlint_rules import RULES, RuleModule
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000

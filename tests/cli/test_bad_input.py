@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from workspace import BAD, GOOD, Workspace, places
 
 _TORN = {

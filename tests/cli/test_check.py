@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from workspace import BAD, GOOD, Workspace, places
 
 _ROOT = Path(__file__).parents[2]

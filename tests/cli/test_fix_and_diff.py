@@ -6,12 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from workspace import Workspace
 
 from ckptlint.checking import Invocation, run
 from ckptlint.config import Overrides
 from ckptlint.engine import Request, not_analysed
 from ckptlint.finding import Applicability, Confidence, Edit, Finding, Fix, Severity, Span
+from workspace import Workspace
 
 _HOW = {"safe": Applicability.SAFE, "unsafe": Applicability.UNSAFE, "none": None}
 

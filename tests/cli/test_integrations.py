@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from flake8.options.manager import OptionManager
-from workspace import BAD, GOOD, Workspace
 
 from ckptlint import catalogue
 from ckptlint.config import tomllib
 from ckptlint.flake8_plugin import Plugin
+from workspace import BAD, GOOD, Workspace
 
 _ROOT = Path(__file__).parents[2]
 _CONFIG = """\

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from workspace import Workspace
 
 from ckptlint.catalogue import rules
+from workspace import Workspace
 
 
 @pytest.mark.parametrize("word", ["CKP101", "ckp101", "collective-save-on-some-ranks"])

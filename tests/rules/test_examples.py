@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from cases import analysed
-
 from ckptlint.source import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

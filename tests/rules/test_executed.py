@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
 from cases import FIXTURES, Case, findings
 
 _LIMIT = 60.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from cases import Case, Told, all_cases, findings, repaired
 
+from cases import Case, Told, all_cases, findings, repaired
 from ckptlint.finding import Span
 from ckptlint.report import render
 from ckptlint.report.styled import Screen

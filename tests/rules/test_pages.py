@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from cases import analysed_text
 
+from cases import analysed_text
 from ckptlint_rules import RULES
 
 SECTIONS = [

@@ -8,10 +8,13 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import ckptlint_runtime
 import pytest
 import torch
 import torch.distributed as dist
+from harness import attempt, run_ranks
+from layers import DISK_FULL, FailingLayer, use
+
+import ckptlint_runtime
 from ckptlint_runtime import (
     RankFailedError,
     agree,
@@ -20,8 +23,6 @@ from ckptlint_runtime import (
     load_checkpoint,
     save_checkpoint,
 )
-from harness import attempt, run_ranks
-from layers import DISK_FULL, FailingLayer, use
 
 SHIM = str(Path(ckptlint_runtime.__file__).parents[1])
 

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness import run_ranks
+from layers import FailingLayer, KillingLayer, RecordingLayer, use
+
 from ckptlint_runtime import load_checkpoint, save_checkpoint
 from ckptlint_runtime.files import FileLayer
 from ckptlint_runtime.layout import find
 from ckptlint_runtime.manifest import complete
-from harness import run_ranks
-from layers import FailingLayer, KillingLayer, RecordingLayer, use
 
 
 @pytest.fixture(autouse=True)

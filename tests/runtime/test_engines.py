@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 import torch
+from harness import attempt, run_ranks
+
 from ckptlint_runtime import async_save_checkpoint, load_checkpoint, save_checkpoint
 from ckptlint_runtime.engines import engine_of
 from ckptlint_runtime.manifest import complete
-from harness import attempt, run_ranks
 
 TIMEOUTS = {"timeout": 3.0, "work_timeout": 15.0}
 

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import ckptlint_runtime
 import pytest
+
+import ckptlint_runtime
 from ckptlint_runtime import latest_checkpoint
 
 SHIM = Path(ckptlint_runtime.__file__).parents[1]

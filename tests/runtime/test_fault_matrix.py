@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 import torch
+from harness import Outcome, attempt, run_ranks
+from layers import DISK_FULL, IO_ERROR, FailingLayer, KillingLayer, use
+
 from ckptlint_runtime import (
     async_save_checkpoint,
     latest_checkpoint,
@@ -24,8 +27,6 @@ from ckptlint_runtime import (
     save_checkpoint,
 )
 from ckptlint_runtime.manifest import complete
-from harness import Outcome, attempt, run_ranks
-from layers import DISK_FULL, IO_ERROR, FailingLayer, KillingLayer, use
 
 MODES = ("full", "sharded", "async", "async-sharded")
 TIMEOUTS = {"timeout": 0.8, "work_timeout": 0.8}

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from harness import attempt, run_ranks
+
 from ckptlint_runtime import (
     CheckpointError,
     MissingRanksError,
@@ -23,7 +25,6 @@ from ckptlint_runtime import (
     save_checkpoint,
 )
 from ckptlint_runtime.errors import name_ranks
-from harness import attempt, run_ranks
 
 
 def model(value: float) -> torch.nn.Module:

@@ -10,13 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import ckptlint_runtime
 import pytest
 import torch
 import torch.distributed as dist
-from ckptlint_runtime.sanitize import sanitize
 from harness import attempt, run_ranks
 from torch.distributed import barrier as barrier_by_name
+
+import ckptlint_runtime
+from ckptlint_runtime.sanitize import sanitize
 
 SHIM = str(Path(ckptlint_runtime.__file__).parents[1])
 

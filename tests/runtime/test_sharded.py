@@ -9,9 +9,10 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from ckptlint_runtime import async_save_checkpoint, load_checkpoint, save_checkpoint
 from harness import run_ranks
 from torch.distributed.checkpoint.state_dict import get_model_state_dict
+
+from ckptlint_runtime import async_save_checkpoint, load_checkpoint, save_checkpoint
 
 PARTS = {"t": torch.arange(6.0), "n": 3, "nested": {"list": [torch.ones(2), 4], "text": "x"}}
 

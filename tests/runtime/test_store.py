@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+from harness import attempt, run_ranks
+
 from ckptlint_runtime import agree, coordination, latest_checkpoint, save_checkpoint
 from ckptlint_runtime.channel import open_channel
 from ckptlint_runtime.control_store import Pause
 from ckptlint_runtime.rounds import Round
-from harness import attempt, run_ranks
 
 
 def test_the_store_does_not_fill_up(tmp_path: Path) -> None:

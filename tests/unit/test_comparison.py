@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-import ckptlint_rules
 import pytest
 
+import ckptlint_rules
 from ckptlint.engine import Request, analyse
 from ckptlint.finding import Confidence, Finding
 from ckptlint.source import Source

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import ckptlint_rules
 import pytest
 
+import ckptlint_rules
 from ckptlint import evidence
 from ckptlint.knowledge import Knowledge
 from ckptlint.source import Source
