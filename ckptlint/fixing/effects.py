@@ -78,10 +78,14 @@ def _unguarded_calls(body: Iterable[ast.stmt], purity: Purity) -> Iterator[ast.C
 
 def _writes(call: ast.Call, purity: Purity) -> bool:
     name = purity.canonical(call.func)
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else name or ""
+    if last.startswith(("upload", "push_to")):
+        return True
+    if last in ("makedirs", "mkdir") and any(k.arg == "exist_ok" for k in call.keywords):
+        return False
     records = purity.knowledge.calls.get(name or "", [])
     if records:
         return any(record.effect in ("write", "delete") for record in records)
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else name or ""
     if name == "open":
         return len(call.args) > 1 or bool(call.keywords)
     return last == "mkdir" or last == "rmtree"

@@ -41,6 +41,8 @@ def _proposal(fault: Fault, knowledge: Knowledge) -> Proposal:
         raise RefusedError("the rank test may have effects")
     if groups and touch(Uses.of(statement.test).loads, Uses.of(*rest).written):
         raise RefusedError("the rest changes the rank test")
+    if groups and isinstance(statement.test, ast.BoolOp):
+        raise RefusedError("the opposite of the test is hard to read")
     written = cst.ensure_type(cut.statements[0], cst.If)
     indent = written.body.indent if isinstance(written.body, cst.IndentedBlock) else None
     renderer = Renderer(cut, opposite(written.test), indent)

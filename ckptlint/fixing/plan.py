@@ -50,9 +50,9 @@ class Guarded:
 
 @dataclass(frozen=True)
 class Opened:
-    """An ``if``, ``for`` or ``with`` that every rank enters; what is in it is planned anew."""
+    """An ``if``, ``for``, ``with`` or ``try`` that every rank enters, its inside planned anew."""
 
-    statement: ast.If | ast.With | ast.For
+    statement: ast.If | ast.With | ast.For | ast.Try
     body: Plan
     orelse: Plan = ()
 
@@ -81,6 +81,7 @@ class Planner:
     bound: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
     passed_on: dict[str, str] = field(default_factory=dict)
+    _ahead: bool = False  # whether a collective follows what is planned next
 
     @cached_property
     def _arguments(self) -> set[str]:
@@ -96,13 +97,12 @@ class Planner:
     def plan(self, body: Sequence[ast.stmt]) -> Plan:
         """Plan a block, from its end to its beginning. Raises RefusedError."""
         items: list[Item] = []
-        ahead = False  # whether an operation still follows
         for statement in reversed(body):
             if contains(statement, self.operations):
                 found = self._operation(statement)
-                ahead = True
+                self._ahead = True
             else:
-                found = self._other(statement, ahead)
+                found = self._other(statement)
             items[:0] = found
         return self.tidied(items)
 
@@ -115,6 +115,8 @@ class Planner:
             return [self._open_with(statement)]
         if isinstance(statement, ast.For):
             return [self._open_for(statement)]
+        if isinstance(statement, ast.Try):
+            return [self._open_try(statement)]
         if isinstance(statement, ast.Expr | ast.Assign):
             return self._simple(statement)
         raise RefusedError(f"the collective stands in a {type(statement).__name__} statement")
@@ -122,6 +124,7 @@ class Planner:
     # -- statements that hold a collective -------------------------------------------------------
 
     def _simple(self, statement: ast.Expr | ast.Assign) -> list[Item]:
+        self._check_arguments(statement)
         value = statement.value.value if isinstance(statement.value, ast.Await) else statement.value
         whole = self.purity.pure(value, self.operations)
         if whole and (isinstance(statement, ast.Expr) or self._own_targets(statement)):
@@ -133,6 +136,21 @@ class Planner:
         if len(calls) != 1 or not isinstance(calls[0], ast.Call):
             raise RefusedError("more than one collective stands in one statement")
         return self._pull(statement, calls[0])
+
+    def _check_arguments(self, *nodes: ast.AST) -> None:
+        """Doubt the rewrite when the arguments of a collective are made by calls that may have
+        effects: every rank makes those calls now."""
+        for operation in self.operations:
+            if isinstance(operation, ast.Call) and any(contains(n, [operation]) for n in nodes):
+                for part in (*operation.args, *operation.keywords):
+                    for call in ast.walk(part):
+                        if (
+                            isinstance(call, ast.Call)
+                            and not any(call is each for each in self.operations)
+                            and not self.purity.pure_call(call)
+                        ):
+                            name = ast.unparse(call.func)
+                            self.doubts.append(f"`{name}` is called on every rank")
 
     def _pull(self, statement: ast.Expr | ast.Assign, call: ast.Call) -> list[Item]:
         """Make the call beforehand: only where nothing that counts is evaluated before it."""
@@ -182,6 +200,7 @@ class Planner:
         calls = [item.context_expr for item in statement.items]
         if not all(self.purity.pure(call, self.operations) for call in calls):
             raise RefusedError("a context on the way may have effects")
+        self._check_arguments(*calls)
         if any(contains(call, self.operations) for call in calls):
             if contains(ast.Module(statement.body, []), self.operations):
                 raise RefusedError("a collective stands inside another one")
@@ -208,9 +227,31 @@ class Planner:
         self.needed = (self.needed - uses.stores) | before | uses.loads
         return Opened(statement, body)
 
+    def _open_try(self, statement: ast.Try) -> Item:
+        """Enter a ``try`` on every rank, where its handlers only tell: a rank that fails in the
+        collective tells of it itself."""
+        if statement.orelse or statement.finalbody:
+            raise RefusedError("the collective stands in a try with further parts")
+        for handler in statement.handlers:
+            told = all(
+                isinstance(part, ast.Pass | ast.Raise)
+                or (
+                    isinstance(part, ast.Expr)
+                    and isinstance(part.value, ast.Call)
+                    and self.purity.tells(part.value)
+                )
+                for part in handler.body
+            )
+            if not told:
+                raise RefusedError("an error is handled by more than a message")
+        before = set(self.needed)
+        body = self.plan(statement.body)
+        self.needed |= before
+        return Opened(statement, body)
+
     # -- all others ------------------------------------------------------------------------------
 
-    def _other(self, statement: ast.stmt, ahead: bool) -> list[Item]:
+    def _other(self, statement: ast.stmt) -> list[Item]:
         uses = Uses.of(statement)
         if touch(uses.stores, self.needed):
             if not self._free(statement):
@@ -222,9 +263,9 @@ class Planner:
             return [Kept(statement, True)]
         if touch(uses.changes, self.needed):
             raise RefusedError("what the collective needs is changed on some ranks only")
-        if ahead and leaves([statement]):
+        if self._ahead and leaves([statement]):
             raise RefusedError("some ranks may leave before the collective")
-        if ahead:
+        if self._ahead:
             self._passed_on(statement)
         return [Guarded((statement,))]
 
@@ -358,7 +399,8 @@ def _name_for(statement: ast.Expr | ast.Assign, call: ast.Call) -> str:
             return node.arg
     func = call.func
     name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "result")
-    name = {"all_gather": "gathered", "all_reduce": "reduced", "gather": "gathered"}.get(name, name)
+    if "gather" in name or "reduce" in name:
+        return "reduced" if "reduce" in name else "gathered"
     return name.removeprefix("get_").lstrip("_") or "result"
 
 

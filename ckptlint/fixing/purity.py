@@ -92,7 +92,7 @@ class Purity:
         if any(node is each for each in besides):
             return True
         if isinstance(node, ast.Call):
-            if not self._pure_callee(node.func, besides):
+            if not self._pure_callee(node.func):
                 return False
             parts: list[ast.AST] = [*node.args, *node.keywords]
             if isinstance(node.func, ast.Attribute):
@@ -104,7 +104,11 @@ class Purity:
             return False
         return all(self.pure(child, besides) for child in ast.iter_child_nodes(node))
 
-    def _pure_callee(self, func: ast.expr, besides: Iterable[ast.AST]) -> bool:
+    def pure_call(self, call: ast.Call) -> bool:
+        """Say whether what is called has no effect, whatever it is given."""
+        return self._pure_callee(call.func)
+
+    def _pure_callee(self, func: ast.expr) -> bool:
         name = self.canonical(func)
         if name is not None:
             predicate = self.knowledge.predicates.get(name)
@@ -122,7 +126,7 @@ class Purity:
             name = self.canonical(node.func)
             if name is not None and name in self.knowledge.predicates:
                 return True
-            return self._pure_callee(node.func, ()) or self._own_predicate(node)
+            return self._pure_callee(node.func) or self._own_predicate(node)
         if isinstance(node, ast.Attribute):
             return self.repeatable(node.value)
         return isinstance(node, _PLAIN) and all(
@@ -168,9 +172,15 @@ class Purity:
         name = self.canonical(call.func)
         if name is not None:
             return name in self.knowledge.calls or name in self.knowledge.pure or name == "print"
-        return self._pure_callee(call.func, ()) or (
+        return self._pure_callee(call.func) or (
             isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING
         )
+
+    def tells(self, call: ast.Call) -> bool:
+        """Say whether a call only prints or logs."""
+        if isinstance(call.func, ast.Attribute):
+            return call.func.attr in (*_LOGGING, "print_exc")
+        return self.canonical(call.func) == "print"
 
     def immutable(self, node: ast.AST | None) -> bool:
         """Say whether an expression gives a text or number, which cannot be changed in place."""

@@ -56,7 +56,7 @@ class Renderer:
             raise RefusedError("the statement cannot be taken apart")
         for node, unit in zip(nodes, units, strict=True):
             self.units[id(node)] = unit
-            if isinstance(node, ast.If | ast.With | ast.For):
+            if isinstance(node, ast.If | ast.With | ast.For | ast.Try):
                 self._pair_inside(node, unit.node)
 
     def pair_block(self, nodes: Sequence[ast.stmt], block: cst.BaseSuite) -> None:
@@ -70,8 +70,10 @@ class Renderer:
             )
             self.pair(nodes, [line])
 
-    def _pair_inside(self, node: ast.If | ast.With | ast.For, written: cst.BaseStatement) -> None:
-        if not isinstance(written, cst.If | cst.With | cst.For):
+    def _pair_inside(
+        self, node: ast.If | ast.With | ast.For | ast.Try, written: cst.BaseStatement
+    ) -> None:
+        if not isinstance(written, cst.If | cst.With | cst.For | cst.Try):
             raise RefusedError("the statement cannot be taken apart")
         self.pair_block(node.body, written.body)
         if isinstance(node, ast.If) and isinstance(written, cst.If):
@@ -133,7 +135,7 @@ class Renderer:
     def _opened(self, done: Written, item: Opened) -> None:
         unit = self.units[id(item.statement)]
         node = unit.node
-        assert isinstance(node, cst.If | cst.With | cst.For)
+        assert isinstance(node, cst.If | cst.With | cst.For | cst.Try)
         node = node.with_changes(body=_block(node.body, self.write(item.body)))
         if isinstance(node, cst.If) and isinstance(node.orelse, cst.Else):
             other = self.write(item.orelse)

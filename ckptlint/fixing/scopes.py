@@ -171,6 +171,8 @@ def read_elsewhere(names: Iterable[str], scope: ast.AST, region: Sequence[ast.st
 
 def _escapes(name: str, scope: ast.AST, region: set[int]) -> bool:
     """Walk the blocks of ``scope``; a plain assignment hides what was bound before."""
+    if any(isinstance(n, ast.Global | ast.Nonlocal) and name in n.names for n in ast.walk(scope)):
+        return True
 
     def walk(block: Sequence[ast.stmt], hidden: bool) -> bool:
         for statement in block:
@@ -182,7 +184,8 @@ def _escapes(name: str, scope: ast.AST, region: set[int]) -> bool:
                 if not hidden and name in Uses.of(statement).loads_of_roots:
                     return True
             else:
-                inner = hidden and not isinstance(statement, ast.ClassDef | ast.For | ast.While)
+                later = isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.For, ast.While))
+                inner = hidden and not later
                 if not hidden and name in _header(statement):
                     return True
                 if any(walk(part, inner) for part in parts):
