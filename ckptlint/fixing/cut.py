@@ -143,9 +143,10 @@ def _with_comments(source: Source, last: int, node: ast.stmt) -> int:
 
 def _comments(text: str) -> list[str]:
     """Return the comments of a piece of text, each without what stands around it."""
+    text = re.sub(r"\r\n?", "\n", text)  # tokenize knows no other line ends
     flat = f"if 1:\n{text}" if text[:1] in " \t" else text
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(flat, newline="").readline))
+        tokens = list(tokenize.generate_tokens(io.StringIO(flat).readline))
     except (tokenize.TokenError, SyntaxError) as error:
         raise RefusedError("the statement cannot be read again") from error
     return [token.string for token in tokens if token.type == tokenize.COMMENT]

@@ -14,7 +14,8 @@ from ckptlint.finding import Confidence
 from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.effects import hook_writes, may_run_everywhere
-from ckptlint.fixing.plan import Guarded, Kept, Plan, Planner, guarded_in
+from ckptlint.fixing.plan import Guarded, Kept, Plan, guarded_in
+from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
 from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.render import Renderer, Written

@@ -12,7 +12,8 @@ from ckptlint.fault import Fault
 from ckptlint.finding import Edit, Span
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.guards import Place
-from ckptlint.fixing.plan import Guarded, Item, Kept, Plan, Planner, guarded_in
+from ckptlint.fixing.plan import Guarded, Item, Kept, Plan, guarded_in
+from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
 from ckptlint.fixing.render import Renderer, Written
 from ckptlint.fixing.scopes import Uses, contains, leaves, touch
