@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,9 @@ from ckptlint.flake8_plugin import Plugin
 from workspace import BAD, GOOD, Workspace
 
 _ROOT = Path(__file__).parents[2]
-_CONFIG = """\
-[flake8]
-select = CKP
-jobs = 1
-[flake8:local-plugins]
-extension =
-    CKP = ckptlint.flake8_plugin:Plugin
-"""
+_CONFIG = "[flake8]\nselect = CKP\njobs = 1\n"
+if not entry_points(group="flake8.extension", name="CKP"):  # the package is not installed
+    _CONFIG += "[flake8:local-plugins]\nextension =\n    CKP = ckptlint.flake8_plugin:Plugin\n"
 
 
 def flake8(workspace: Workspace, *arguments: str, stdin: str | None = None) -> list[str]:
