@@ -3,12 +3,45 @@
 A rule's ``fix`` yields proposals, likeliest first; the engine analyses what comes out of each and
 offers the first that clears its finding, adds none and leaves the calls of the ranks that were
 let in as they are.
+
+LibCST takes longer to import than most files take to analyse, so that it is loaded only when
+there is something to fix.
 """
 
-from ckptlint.fixing.barriers import move_barrier
-from ckptlint.fixing.exits import keep_going
-from ckptlint.fixing.guards import split_guard
-from ckptlint.fixing.hooks import free_hook
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ckptlint.fault import Fault
 from ckptlint.fixing.proposal import Proposal
+from ckptlint.knowledge import Knowledge
 
 __all__ = ["Proposal", "free_hook", "keep_going", "move_barrier", "split_guard"]
+
+
+def split_guard(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take a collective out of a rank test, and leave under it what belongs there."""
+    from ckptlint.fixing import guards
+
+    return guards.split_guard(fault, knowledge)
+
+
+def move_barrier(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Move a barrier out of a rank test, where it stands at the edge of the guarded block."""
+    from ckptlint.fixing import barriers
+
+    return barriers.move_barrier(fault, knowledge)
+
+
+def keep_going(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Turn an early exit of some ranks into a test around what is theirs alone."""
+    from ckptlint.fixing import exits
+
+    return exits.keep_going(fault, knowledge)
+
+
+def free_hook(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take a rank-zero decorator off a function that communicates, and guard its own effects."""
+    from ckptlint.fixing import hooks
+
+    return hooks.free_hook(fault, knowledge)

@@ -24,7 +24,7 @@ def keep_going(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
     and the exit skips nothing but the rest of its block."""
     try:
         yield _proposal(fault, knowledge)
-    except RefusedError:
+    except (RefusedError, cst.CSTValidationError):
         return
 
 

@@ -122,7 +122,7 @@ def split_guard(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
     for ranked in rank_parts(statement.test, place.purity):
         try:
             yield _Split(place, statement, cut, ranked).proposal()
-        except RefusedError:
+        except (RefusedError, cst.CSTValidationError):
             continue
 
 

@@ -34,7 +34,7 @@ def free_hook(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
         return
     try:
         yield _Hook(fault, knowledge).proposal()
-    except RefusedError:
+    except (RefusedError, cst.CSTValidationError):
         return
 
 
@@ -109,7 +109,9 @@ class _Hook:
         index = self.found.function.decorator_list.index(self.found.decorator)
         decorators = list(written.decorators)
         above = decorators.pop(index).leading_lines
-        block = cst.ensure_type(written.body, cst.IndentedBlock)
+        block = written.body
+        if not isinstance(block, cst.IndentedBlock):
+            raise RefusedError("the function stands on one line")
         block = block.with_changes(body=body.statements, footer=body.rest)
         if index == 0:
             return written.with_changes(decorators=decorators, body=block)

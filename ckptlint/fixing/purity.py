@@ -74,6 +74,13 @@ class Purity:
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             } | {node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)}
         self._readers = _readers(knowledge)
+        self._ranked = self._predicate_names
+        self._ranked |= {
+            _last(target)
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Assign) and self.ranked(node.value)
+            for target in node.targets
+        } - {""}
 
     def canonical(self, node: ast.expr) -> str | None:
         """Return the dotted name that a callee has in the facts, or None."""
@@ -205,8 +212,9 @@ class Purity:
         return None
 
     def ranked(self, node: ast.AST) -> bool:
-        """Say whether an expression mentions what usually depends on the rank."""
-        names = self._predicate_names
+        """Say whether an expression mentions what usually depends on the rank, or a name that
+        such an expression is assigned to."""
+        names = self._ranked
         for child in ast.walk(node):
             name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
             if isinstance(child, ast.Constant) and child.value in self.knowledge.environment:
@@ -214,6 +222,10 @@ class Purity:
             if name in names:
                 return True
         return False
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _readers(knowledge: Knowledge) -> frozenset[str]:

@@ -39,8 +39,8 @@ def analysed(source: Source) -> list[Finding]:
     return [f for f in analyse(request) if f.confidence is not Confidence.POSSIBLE]
 
 
-def source_of(text: str | bytes, head: bool = True) -> Source:
-    data = text if isinstance(text, bytes) else ((HEAD if head else "") + text).encode()
+def source_of(text: str | bytes) -> Source:
+    data = text if isinstance(text, bytes) else (HEAD + text).encode()
     return Source(PATH, PATH.name, data)
 
 

@@ -342,3 +342,12 @@ def report(values):
     dist.barrier()
 """
     )
+
+
+def test_decorated_function_on_one_line_is_refused() -> None:
+    assert_refused(
+        """\
+@rank_zero_only
+def wait(): dist.barrier()
+"""
+    )

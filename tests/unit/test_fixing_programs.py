@@ -1,0 +1,154 @@
+"""Generated programs, run before and after their fix as each rank would run them.
+
+Nothing may change on rank 0, every rank must make its collectives, and a safe fix must change
+nothing else on the other ranks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from fixes import SAFE, analysed, source_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ckptlint.apply import edited
+
+COLLECTIVES = ("save_checkpoint", "state_dict", "barrier")
+GUARDS = (
+    "dist.get_rank() == 0",
+    "leads",
+    "a and leads",
+    "leads and step % 2 == 0",
+    "a and dist.get_rank() == 0 and not b",
+)
+
+
+def simple(number: int) -> st.SearchStrategy[str]:
+    return st.sampled_from(
+        [
+            f"log({number})",
+            f"log({number}, p)",
+            f"log({number}, q); log({number}, step)",
+            'p = f"{step}"',
+            "q = [p]",
+            "q = [step]",
+            f"p = ask({number})",
+            "q.append(step)",
+            "engine.save_checkpoint('out')",
+            "engine.save_checkpoint(p)",
+            "engine.save_checkpoint('out', client_state=q)",
+            "p = model.state_dict()",
+            f"log({number}, model.state_dict())",
+            "pass  # nothing",
+            "return",
+        ]
+    )
+
+
+@st.composite
+def blocks(draw: Callable[..., Any], depth: int, indent: str) -> list[str]:
+    lines: list[str] = []
+    for _ in range(draw(st.integers(1, 3 if depth else 2))):
+        kind = draw(st.sampled_from(["simple"] * 5 + ["if", "for", "try", "rank"]))
+        deeper = indent + "    "
+        if kind == "simple" or not depth:
+            lines.append(indent + draw(simple(draw(st.integers(0, 99)))))
+        elif kind == "if":
+            lines.append(f"{indent}if {draw(st.sampled_from(['a', 'not b', 'step % 3 == 0']))}:")
+            lines += draw(blocks(depth - 1, deeper))
+            if draw(st.booleans()):
+                lines += [f"{indent}else:", *draw(blocks(depth - 1, deeper))]
+        elif kind == "rank":
+            lines.append(f"{indent}if leads:")
+            lines += draw(blocks(depth - 1, deeper))
+        elif kind == "for":
+            lines += [f"{indent}for step in range(2):", *draw(blocks(depth - 1, deeper))]
+        else:
+            lines += [f"{indent}try:", *draw(blocks(depth - 1, deeper))]
+            lines += [f"{indent}except OSError:", f"{deeper}log('failed')"]
+    return lines
+
+
+@st.composite
+def programs(draw: Callable[..., Any]) -> str:
+    lines = [f"    if {draw(st.sampled_from(GUARDS))}:", *draw(blocks(2, " " * 8))]
+    if draw(st.integers(0, 3)) == 0:
+        lines += ["    else:", "        log('other')"]
+    after = draw(st.sampled_from(["log('end')", "log('end', p)", "log('end', q)"]))
+    head = "def run(engine: DeepSpeedEngine, model: FSDP, a, b, step, log, ask):"
+    before = ["    leads = dist.get_rank() == 0", "    p, q = 'p', ['q']"]
+    return "\n".join([head, *before, *lines, f"    {after}", ""])
+
+
+@dataclass
+class Run:
+    """What one rank does: every call with its arguments."""
+
+    rank: int
+    calls: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def recorder(self, name: str) -> Callable[..., str]:
+        def call(*args: object, **kwargs: object) -> str:
+            self.calls.append((name, repr(args), repr(kwargs)))
+            return f"result of {name}"
+
+        return call
+
+    @property
+    def collectives(self) -> list[tuple[Any, ...]]:
+        return [call for call in self.calls if call[0] in COLLECTIVES]
+
+    @property
+    def others(self) -> list[tuple[Any, ...]]:
+        return [call for call in self.calls if call[0] not in COLLECTIVES]
+
+
+def run(text: str, rank: int, a: bool, b: bool, step: int) -> Run:
+    """Run the function of a program as one rank."""
+    record = Run(rank)
+    names: dict[str, Any] = {
+        "dist": SimpleNamespace(get_rank=lambda: rank),
+        "DeepSpeedEngine": object,
+        "FSDP": object,
+    }
+    [function] = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    exec(compile(ast.Module([function], []), "program", "exec"), names)
+    engine = SimpleNamespace(save_checkpoint=record.recorder("save_checkpoint"))
+    model = SimpleNamespace(state_dict=record.recorder("state_dict"))
+    names["run"](engine, model, a, b, step, record.recorder("log"), record.recorder("ask"))
+    return record
+
+
+def situations() -> Iterator[tuple[bool, bool, int]]:
+    yield from ((a, b, step) for a in (True, False) for b in (True, False) for step in (2, 3))
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(programs())
+def test_fixed_programs_do_on_rank_zero_what_they_did_and_meet_everywhere(text: str) -> None:
+    source = source_of(text)
+    for finding in analysed(source):
+        if finding.fix is None:
+            continue
+        after = edited(source, finding.fix.edits)
+        alone = len(analysed(after)) == 0
+        for situation in situations():
+            first = run(source.text, 0, *situation)
+            assert run(after.text, 0, *situation).calls == first.calls, after.text
+            other = run(after.text, 1, *situation)
+            if alone:
+                names = [call[0] for call in other.collectives]
+                assert names == [call[0] for call in first.collectives], after.text
+            if finding.fix.applicability is SAFE:
+                assert other.others == run(source.text, 1, *situation).others, after.text
