@@ -13,6 +13,7 @@ from itertools import product
 from typing import Literal
 
 from ckptlint.analysis.align import aligned
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
@@ -34,7 +35,7 @@ from ckptlint.analysis.steps import (
     paths,
     places,
 )
-from ckptlint.analysis.values import Keys, Site
+from ckptlint.analysis.values import Site
 
 _MAX_KEYS = 7
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.sequences import Branch, Item, Loop, Scope, Trace
-from ckptlint.analysis.values import Choice, Const, Keys, Value
+from ckptlint.analysis.values import Choice, Const, Value
 
 _Tree = tuple[object, ...]
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from ckptlint.analysis.compare import Divergence, compare, merged
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.steps import sites
-from ckptlint.analysis.values import NONE, Instance, Keys, Site
+from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
 from ckptlint.project import Function, FunctionNode, Module
 

@@ -11,8 +11,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.reach import Mentions, Reach, View
-from ckptlint.analysis.values import Keys
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project, dotted
 

@@ -1,0 +1,147 @@
+"""Numbers for unknowns: equal for what was computed alike, on every rank class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from ckptlint.analysis.values import (
+    FALSE,
+    TRUE,
+    Choice,
+    ClassValue,
+    Const,
+    External,
+    FunctionValue,
+    Guarded,
+    Instance,
+    Items,
+    ModuleValue,
+    Object,
+    Partial,
+    Rank,
+    Symbol,
+    Value,
+    blank,
+    merge_ranks,
+)
+
+_MAX_LEAVES = 6
+
+
+class Keys:
+    """Numbers unknowns by what they were computed from."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self.meanings: dict[int, Choice] = {}
+
+    def number(self, *parts: object) -> int:
+        """Return the number for these parts; equal parts give the equal number."""
+        return self._numbers.setdefault(parts, len(self._numbers))
+
+    def choose(self, key: int, yes: Value, no: Value) -> Value:
+        """Build a choice, or something simpler when that loses nothing that matters.
+
+        Choices between unknowns become an unknown; a choice of too many alternatives keeps the
+        only one that is known, or becomes an unknown too: the analysis must not grow with them.
+        """
+        if isinstance(yes, Choice) and yes.key == key:
+            yes = yes.yes
+        if isinstance(no, Choice) and no.key == key:
+            no = no.no
+        if yes == no:
+            return yes
+        choice = Choice(key, yes, no)
+        leaves = choice.leaves
+        if all(isinstance(leaf, Symbol) and leaf.rank is None for leaf in leaves):
+            return Symbol(self.of(choice))
+        if len(leaves) <= _MAX_LEAVES:
+            return choice
+        known = {leaf for leaf in leaves if not blank(leaf)}
+        if len(known) == 1:
+            return known.pop()
+        mark = merge_ranks(*(leaf.rank for leaf in leaves))
+        return Symbol(self.of(choice), rank=mark and Rank(mark.scopes, mark.certain, False))
+
+    def spread(self, value: Value, apply: Callable[[Value], Value]) -> Value:
+        """Apply a function to every alternative of a value."""
+        if isinstance(value, Choice):
+            return self.choose(
+                value.key, self.spread(value.yes, apply), self.spread(value.no, apply)
+            )
+        return apply(value)
+
+    def condition(self, test: Choice) -> Choice:
+        """Turn a test whose alternatives depend on no rank into a single condition.
+
+        What it was made of stays known in ``meanings``, for the comparison of paths.
+        """
+        if (test.yes, test.no) == (TRUE, FALSE) or (test.yes, test.no) == (FALSE, TRUE):
+            return test
+        if any(leaf.rank is not None for leaf in test.leaves):
+            return test
+        key = self.of(test)
+        self.meanings[key] = test
+        return Choice(key, TRUE, FALSE)
+
+    def known(self, key: int, facts: Mapping[int, bool]) -> bool | None:
+        """Return the truth of a condition where ``facts`` decide it, else None."""
+        if key in facts:
+            return facts[key]
+        value: Value | None = self.meanings.get(key)
+        while isinstance(value, Choice):
+            truth = self.known(value.key, facts)
+            if truth is None:
+                return None
+            value = value.yes if truth else value.no
+        return bool(value.value) if isinstance(value, Const) else None
+
+    def implied(self, key: int, truth: bool) -> dict[int, bool]:
+        """Return the conditions that must hold for ``key`` to be ``truth``, itself included."""
+        meaning = self.meanings.get(key)
+        found = {key: truth}
+        if meaning is not None:
+            paths = list(_paths(meaning, truth))
+            if len(paths) == 1:
+                for part, value in paths[0].items():
+                    found |= self.implied(part, value)
+        return found
+
+    def of(self, value: Value) -> int:
+        """Return a number for any value that is the same on every rank class.
+
+        A value that was computed from the rank gives one number whatever it is on this rank, so
+        what an unknown function makes of it counts as equal everywhere: a missed alarm at worst.
+        """
+        if isinstance(value, Symbol):
+            return value.key
+        if value.rank is not None:
+            return self.number("ranked", *sorted(value.rank.scopes))
+        match value:
+            case Const():
+                return self.number("const", type(value.value).__name__, repr(value.value))
+            case Choice():
+                return self.number("choice", value.key, self.of(value.yes), self.of(value.no))
+            case Object() | External():
+                return self.number("named", value.name)
+            case Instance() | ClassValue():
+                return self.number(type(value).__name__, value.definition.qualname)
+            case FunctionValue():
+                return self.number("function", value.function.node)
+            case Guarded() | Partial():
+                return self.of(value.inner)
+            case Items():
+                return self.number("items", *map(self.of, value.items))
+            case ModuleValue():
+                return self.number("module", value.module.source.display)
+        return self.number(type(value).__name__)
+
+
+def _paths(value: Value, truth: bool) -> Iterator[dict[int, bool]]:
+    """Yield the conditions under which a test comes out as ``truth``."""
+    if isinstance(value, Choice):
+        for arm, taken in ((value.yes, True), (value.no, False)):
+            for path in _paths(arm, truth):
+                yield {value.key: taken, **path}
+    elif isinstance(value, Const) and bool(value.value) is truth:
+        yield {}
