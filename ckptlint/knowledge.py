@@ -179,6 +179,10 @@ class Knowledge:
             for table in (self.communicating, self.predicates, self.guards)
             for full in table
         }
+        return self._classes_around(owners)
+
+    def _classes_around(self, owners: set[str]) -> frozenset[str]:
+        """Return the classes that inherit from ``owners`` or hold an instance of one."""
         return frozenset(
             name
             for name in self.classes
@@ -245,17 +249,7 @@ class Knowledge:
         nor calls one that does, cannot reach any by itself.
         """
         owners = {full.rpartition(".")[0] for full in self.communicating}
-        classes = {
-            name
-            for name in self.classes
-            if not owners.isdisjoint(self.mro(name))
-            or any(
-                not owners.isdisjoint(self.mro(kind))
-                for base in self.mro(name)
-                if base in self.classes
-                for kind in self.classes[base].attributes.values()
-            )
-        }
+        classes = self._classes_around(owners)
         names = {name.rpartition(".")[2] for name in classes}
         for usual, known in self.usual_names.items():
             if any(self.canonical(each.name) in classes for each in known):
@@ -267,13 +261,4 @@ class Knowledge:
             owner, _, last = full.rpartition(".")
             if owner not in self.classes:
                 names.add(last)
-        return frozenset(names)
-
-    @cached_property
-    def operations(self) -> frozenset[str]:
-        """Identifiers that may name a collective."""
-        names: set[str] = set()
-        for full in self.communicating:
-            owner, _, last = full.rpartition(".")
-            names.add(owner.rpartition(".")[2] if last.startswith("__") else last)
         return frozenset(names)
