@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ckptlint.finding import Applicability, Edit, Finding
+from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.source import Source, SourceError
 
 
@@ -98,6 +98,22 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
     Raises UnicodeEncodeError when the file's encoding cannot hold the new text.
     """
     text = "".join(source.lines)
+    start, end, replaced = _spliced(source, text, edits)
+    changed = f"{text[:start]}{replaced}{text[end:]}"
+    # The codec of a file with a byte-order mark is utf-8-sig, which writes the mark again.
+    return Source(source.path, source.display, changed.encode(source.encoding))
+
+
+def spliced(source: Source, edits: Sequence[Edit]) -> tuple[Span, str]:
+    """Return one replacement that does what several edits of a file do."""
+    spans = [edit.span for edit in edits]
+    first, last = min(spans), max(spans)
+    whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
+    return whole, _spliced(source, "".join(source.lines), edits)[2]
+
+
+def _spliced(source: Source, text: str, edits: Sequence[Edit]) -> tuple[int, int, str]:
+    """Return the offsets between which ``text`` changes, and what then stands there."""
     starts = [0]
     for line in source.lines:
         starts.append(starts[-1] + len(line))
@@ -105,15 +121,13 @@ def edited(source: Source, edits: Sequence[Edit]) -> Source:
     def offset(line: int, column: int) -> int:
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
 
+    ordered = sorted(edits, key=lambda edit: edit.span)
+    start = position = offset(ordered[0].span.line, ordered[0].span.column)
     pieces: list[str] = []
-    position = 0
-    for edit in sorted(edits, key=lambda edit: edit.span):
-        start = offset(edit.span.line, edit.span.column)
-        pieces += [text[position:start], edit.text]
+    for edit in ordered:
+        pieces += [text[position : offset(edit.span.line, edit.span.column)], edit.text]
         position = offset(edit.span.end_line, edit.span.end_column)
-    pieces.append(text[position:])
-    # The codec of a file with a byte-order mark is utf-8-sig, which writes the mark again.
-    return Source(source.path, source.display, "".join(pieces).encode(source.encoding))
+    return start, position, "".join(pieces)
 
 
 def write(before: Source, after: Source) -> None:

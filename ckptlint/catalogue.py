@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ckptlint.rule import Rule
 
 NOT_ANALYSED = "CKP900"
+UNUSED_SUPPRESSION = "CKP901"
 _ALL = "ALL"
 
 

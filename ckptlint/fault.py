@@ -186,7 +186,7 @@ class Fault:
     @property
     def related(self) -> tuple[Related, ...]:
         """Every place that explains the finding, the cause first."""
-        places = [self.cause]
+        places = [replace(self.cause, step=True)]
         divergence = self.divergence
         if divergence.exit is not None:
             truth = "true" if divergence.test.taken else "false"
@@ -199,11 +199,11 @@ class Fault:
                 text = f"{_who(divergence.absent)} reaches it here, in another order"
             places.append(Related(self.span(divergence.place(other)), text))
         for scope in self.main.chain[divergence.inner_depth + 1 :]:
-            places.append(Related(self.span(scope.site), f"calls {scope.function.qualname}()"))
+            text = f"calls {scope.function.qualname}()"
+            places.append(Related(self.span(scope.site), text, step=True))
         if self.indirect:
-            places.append(
-                Related(self.span(self.main.operation.site), f"{self.operation} is called here")
-            )
+            text = f"{self.operation} is called here"
+            places.append(Related(self.span(self.main.operation.site), text, step=True))
         for reached in divergence.operations:
             if reached is not self.main and divergence.place(reached) != self.place:
                 text = f"{spelled(reached.operation.site)} stands under the same test"

@@ -51,10 +51,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Related:
-    """A place that explains a finding: the rank test, the early exit, a call on the way."""
+    """A place that explains a finding: the rank test, the early exit, a call on the way.
+
+    ``step`` says that it lies on the way from what keeps ranks apart to the operation.
+    """
 
     span: Span
     message: str
+    step: bool = False
 
 
 @dataclass(frozen=True)

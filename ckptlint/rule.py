@@ -34,3 +34,7 @@ class Rule:
     def text(self) -> str:
         """The page with its indentation cleaned."""
         return inspect.cleandoc(self.page)
+
+    def section(self, title: str) -> str:
+        """The text below a heading of the page, or "" where it has no such heading."""
+        return self.text.partition(f"\n## {title}\n")[2].partition("\n## ")[0].strip()

@@ -38,7 +38,8 @@ class Report:
 
     ``findings`` remain, ``fixed`` are gone from the new text. ``changes`` are files before and
     after the fixes; ``sources`` all files that a finding may name, as they are on disk now, by
-    display name. ``errors`` are sentences about what could not be done.
+    display name. ``errors`` are sentences about what could not be done. ``baseline`` says that
+    the findings were compared with one.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -47,6 +48,12 @@ class Report:
     changes: tuple[tuple[Source, Source], ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
+    baseline: bool = False
+
+    @property
+    def new(self) -> tuple[Finding, ...]:
+        """The findings that no baseline holds: those that count."""
+        return tuple(finding for finding in self.findings if not finding.baselined)
 
     @property
     def incomplete(self) -> bool:

@@ -12,7 +12,7 @@ from ckptlint.runner import Report
 
 def render(report: Report, screen: Screen) -> str:
     """Write the report."""
-    pieces = [piece for finding in report.findings for piece in line(finding)]
+    pieces = [piece for finding in report.new for piece in line(finding)]
     return screen.paint([*pieces, *summary(report)])
 
 

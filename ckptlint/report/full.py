@@ -15,11 +15,11 @@ from ckptlint.source import Source
 def render(report: Report, screen: Screen) -> str:
     """Write the report for a terminal or a pipe."""
     pieces: list[Piece] = []
-    for finding in report.findings:
+    for finding in report.new:
         pieces.extend(describe(finding, report.sources, screen.width))
         pieces.append(("\n", ""))
     pieces.extend(summary(report))
-    codes = dict.fromkeys(finding.code for finding in report.findings)
+    codes = dict.fromkeys(finding.code for finding in report.new)
     if codes:
         listed = ", ".join(f"ckptlint explain {code}" for code in sorted(codes))
         pieces.append((f"To learn more: {listed}\n", "dim"))

@@ -23,7 +23,7 @@ def render(report: Report, screen: Screen) -> str:
     shown: Counter[str] = Counter()
     annotations: list[str] = []
     rest: list[Finding] = []
-    for finding in report.findings:
+    for finding in report.new:
         shown[finding.severity.value] += 1
         if shown[finding.severity.value] <= LIMIT:
             annotations.append(_annotation(finding))

@@ -11,10 +11,10 @@ from ckptlint.runner import Report
 
 def render(report: Report, screen: Screen) -> str:
     """Write one line for each rule, the most frequent first; ``[*]`` where some can be fixed."""
-    counts = Counter((finding.code, finding.name) for finding in report.findings)
+    counts = Counter((finding.code, finding.name) for finding in report.new)
     fixable = {
         finding.code
-        for finding in report.findings
+        for finding in report.new
         if finding.fix is not None and finding.fix.applicability is Applicability.SAFE
     }
     width = max((len(str(number)) for number in counts.values()), default=1)

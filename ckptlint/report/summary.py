@@ -16,7 +16,7 @@ def counted(number: int, noun: str) -> str:
 
 def summary(report: Report) -> Iterator[Piece]:
     """Say what was found, what can be fixed, and what was not looked at."""
-    remaining, fixed = len(report.findings), len(report.fixed)
+    remaining, fixed = len(report.new), len(report.fixed)
     if fixed:
         total = counted(remaining + fixed, "finding")
         yield f"Found {total} ({fixed} fixed, {remaining} remaining).\n", "strong"
@@ -32,11 +32,14 @@ def summary(report: Report) -> Iterator[Piece]:
     if report.files.skipped:
         what = counted(report.files.skipped, "test file")
         yield f"{what} not checked (--include-tests checks them).\n", "dim"
+    known = len(report.findings) - len(report.new)
+    if known:
+        yield f"{counted(known, 'finding')} of the baseline not shown.\n", "dim"
 
 
 def fixes(report: Report) -> Iterator[Piece]:
     """Say how many of the remaining findings can be fixed, and how."""
-    kinds = [finding.fix.applicability for finding in report.findings if finding.fix is not None]
+    kinds = [finding.fix.applicability for finding in report.new if finding.fix is not None]
     safe, unsafe = kinds.count(Applicability.SAFE), kinds.count(Applicability.UNSAFE)
     if safe:
         more = f" ({unsafe} more with --unsafe-fixes)" if unsafe else ""

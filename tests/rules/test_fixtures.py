@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cases import Case, Told, all_cases, findings, repaired
+from ckptlint.choices import FORMATS
 from ckptlint.finding import Span
 from ckptlint.report import render
 from ckptlint.report.styled import Screen
@@ -97,7 +98,7 @@ def assert_inside(span: Span, source: Source) -> None:
 
 
 @each(FOUND)
-@pytest.mark.parametrize("output_format", ["full", "concise", "github", "json"])
+@pytest.mark.parametrize("output_format", FORMATS)
 def test_every_format_shows_every_finding(case: Case, output_format: str) -> None:
     found = findings(case)
     report = Report(findings=found, files=Counts(len(case.files)), sources=case.sources)
