@@ -24,6 +24,7 @@ from ckptlint_rules import RULES, RuleModule
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000
+_FAILURES = "CKP110"  # the rule that looks at exceptions, which are no paths for the others
 _T = TypeVar("_T")
 
 
@@ -65,6 +66,11 @@ class _Analysis:
         result = survey(world)
         yield from self._complaints(result)
         yield from self._findings(world, result)
+        if _FAILURES in self.request.codes:
+            failing = World(self.project, self.knowledge, modules, failures=True)
+            for _, _, finding in self._told(survey(failing), (_FAILURES,)):
+                if finding.span.path in self.request.asked:
+                    yield finding
 
     def _modules(self) -> tuple[list[Module], list[Finding]]:
         modules: list[Module] = []
@@ -103,14 +109,17 @@ class _Analysis:
     def _backends(self) -> frozenset[str]:
         return evidence.backends(self.request.root, self.request.sources, self.knowledge)
 
-    def _told(self, result: Survey) -> Iterable[tuple[Fault, RuleModule, Finding]]:
+    def _told(
+        self, result: Survey, codes: Collection[str] | None = None
+    ) -> Iterable[tuple[Fault, RuleModule, Finding]]:
         """Yield the findings of a survey, of all files, each with its fault and its rule."""
+        wanted = self.request.codes if codes is None else codes
         for located in result.located:
             fault = Fault(located.divergence, located.function, self._backends)
             if fault.excused:
                 continue
             for code, module in RULES.items():
-                if code in self.request.codes and module.check is not None:
+                if code in wanted and module.check is not None:
                     finding = module.check(fault)
                     if finding is not None:
                         yield fault, module, finding

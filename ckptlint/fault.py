@@ -18,6 +18,7 @@ from ckptlint.rule import Rule
 
 BACKENDS = {
     "ddp": "DDP",
+    "ddp-buffers": "DDP of a model with buffers",
     "deepspeed": "DeepSpeed",
     "fsdp": "FSDP",
     "fsdp2": "FSDP2",
@@ -46,10 +47,14 @@ class Fault:
 
     @cached_property
     def main(self) -> Reached:
-        """The operation that the finding is about: a save before a gather before a barrier."""
-        return min(
-            self.divergence.operations, key=lambda r: _PRIORITY.index(r.operation.call.effect)
-        )
+        """The operation that the finding is about: a save before a gather before a barrier, and
+        of two of a kind the one that bites under a backend in evidence."""
+
+        def order(reached: Reached) -> tuple[int, bool]:
+            call = reached.operation.call
+            return _PRIORITY.index(call.effect), not self._bites(call)
+
+        return min(self.divergence.operations, key=order)
 
     @property
     def call(self) -> Call:
@@ -127,11 +132,11 @@ class Fault:
     @property
     def severity(self) -> Severity:
         """Error when it bites under a backend in evidence."""
-        call = self.call
-        bites = call.alone in ("hang", "late", "partial", "error")
-        if bites and (not call.backends or self.backends.intersection(call.backends)):
-            return Severity.ERROR
-        return Severity.WARNING
+        return Severity.ERROR if self._bites(self.call) else Severity.WARNING
+
+    def _bites(self, call: Call) -> bool:
+        shown = not call.backends or bool(self.backends.intersection(call.backends))
+        return shown and call.alone != "ok"
 
     @property
     def confidence(self) -> Confidence:

@@ -16,6 +16,7 @@ from ckptlint.analysis.sequences import (
     Yield,
     before_exits,
     replace_yield,
+    without_failures,
 )
 from ckptlint.analysis.statements import Statements
 from ckptlint.analysis.values import (
@@ -176,11 +177,16 @@ class Blocks(Statements):
         """An exception is taken to be raised on every rank or on none."""
         before = dict(frame.variables)
         facts = dict(frame.facts)
+        catches = bool(node.handlers)
         with frame.capture() as body:
+            frame.catching += catches
             status = self.execute(frame, node.body)
-            if status == NEXT and node.orelse:
+            frame.catching -= catches
+            items = without_failures(Trace(body)) if catches else Trace(body)
+        if status == NEXT and node.orelse:
+            with frame.capture() as orelse:
                 status = self.execute(frame, node.orelse)
-        items = Trace(body)
+            items = Trace((*items, *orelse))
         for handler in node.handlers:
             items, status = self._handle(frame, handler, items, status, before, facts)
         if node.finalbody:

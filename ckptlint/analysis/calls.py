@@ -27,7 +27,6 @@ from ckptlint.analysis.values import (
 )
 from ckptlint.project import (
     ClassDefinition,
-    Function,
 )
 
 
@@ -93,7 +92,7 @@ class Caller(ExternalCaller):
         self, frame: Frame, callee: FunctionValue, arguments: Arguments, site: Site
     ) -> Value:
         """Splice the body of a project's function into the trace."""
-        if not self._worth(callee.function, arguments):
+        if not self._worth(callee, arguments):
             return self.result(callee, arguments)
         result = self.run(callee, arguments)
         frame.scopes |= result.scopes
@@ -113,15 +112,24 @@ class Caller(ExternalCaller):
             return Symbol(result.value.key, result.value.each, origin="call")
         return result.value
 
-    def _worth(self, function: Function, arguments: Arguments) -> bool:
+    def _worth(self, callee: FunctionValue, arguments: Arguments) -> bool:
         """Say whether executing a function may tell more than that it was called."""
-        members = self.world.mentions(function.node).attributes if function.owner else ()
+        function = callee.function
+        members = self.world.mentions(function.node).attributes if function.owner else frozenset()
         return (
             self.world.interesting(function.module, function.node)
             or not self.knowledge.members.isdisjoint(members)
+            or not self._held(callee.bound).isdisjoint(members)
             or any(map(self._telling, arguments.positional))
             or any(self._telling(value) for _, value in arguments.keywords)
         )
+
+    def _held(self, bound: Value | None) -> frozenset[str]:
+        """Return the attributes of an object that may hold something known."""
+        if not isinstance(bound, Instance):
+            return frozenset()
+        given = frozenset(name for name, _ in bound.attributes)
+        return given.union(*map(self.world.holding, self.bases(bound.definition)))
 
     @staticmethod
     def _telling(value: Value) -> bool:
@@ -137,9 +145,9 @@ class Caller(ExternalCaller):
             method = definition.methods.get("__init__")
             if method is None:
                 continue
-            if not self._worth(method, arguments):
-                break
             function = FunctionValue(method, None, plain)
+            if not self._worth(function, arguments):
+                break
             result = self.run(function, arguments)
             frame.scopes |= result.scopes
             if result.trace.matters:

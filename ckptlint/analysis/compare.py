@@ -211,9 +211,12 @@ class _Comparison:
             (
                 step
                 for step in other
-                if step.marks
+                if isinstance(step.item, Exit)
                 and step.levels
-                and places(reached.chain[: len(step.chain)]) == places(step.chain)
+                and (
+                    step.item.kind == "raise"
+                    or places(reached.chain[: len(step.chain)]) == places(step.chain)
+                )
             ),
             None,
         )
@@ -241,7 +244,7 @@ class _Comparison:
     ) -> None:
         """Report a loop that some ranks leave while the others go on to its collectives."""
         for side, (end, steps), other in ((1, first, two), (0, second, one)):
-            if end not in ("break", "return") or not steps or not steps[-1].marks:
+            if end not in ("break", "return", "raise") or not steps or not steps[-1].marks:
                 continue
             leaving = steps[-1]
             outer = _outermost(leaving.levels)

@@ -77,29 +77,29 @@ class ExternalCaller(Guards):
         if special is not None:
             return special
         for record in self._records(name):
-            if self._applies(record, arguments):
+            if self._applies(record, arguments, callee.owner):
                 return self.operate(frame, record, callee, arguments, site)
         return self._given(frame, name, callee, arguments, site)
 
     def _records(self, name: str) -> list[Call]:
         return self.knowledge.calls.get(name, [])
 
-    def _applies(self, record: Call, arguments: Arguments) -> bool:
+    def _applies(self, record: Call, arguments: Arguments, owner: Value | None = None) -> bool:
         for path, wanted in record.when.items():
-            value = self._setting(path, arguments)
+            value = self._setting(path, arguments, owner)
             options = wanted if isinstance(wanted, list) else [wanted]
             if not (isinstance(value, Const) and value.value in options):
                 return False
         for path, unwanted in record.unless.items():
-            value = self._setting(path, arguments)
+            value = self._setting(path, arguments, owner)
             if isinstance(value, Const) and value.value == unwanted:
                 return False
         return True
 
     @staticmethod
-    def _setting(path: str, arguments: Arguments) -> Value | None:
+    def _setting(path: str, arguments: Arguments, owner: Value | None) -> Value | None:
         name, _, inner = path.partition(".")
-        value = arguments.get(name)
+        value = owner if name == "self" else arguments.get(name)
         if not inner:
             return value
         if value is None:  # the object may have been passed by position

@@ -21,7 +21,7 @@ class Frame:
     ``facts`` holds unknown conditions whose truth is fixed on the current path. Attributes of
     local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
     expression that never returns (``sys.exit()``). ``failed_at`` is the statement of the body that
-    ended in an exception.
+    ended in an exception. ``catching`` counts the ``try`` blocks around the statement that catch.
     """
 
     module: Module
@@ -36,6 +36,7 @@ class Frame:
     scopes: set[str] = field(default_factory=set)
     stopped: bool = False
     failed_at: ast.stmt | None = None
+    catching: int = 0
 
     @contextmanager
     def capture(self) -> Iterator[list[Item]]:

@@ -192,6 +192,8 @@ class Members(Namer):
                 return typed
         if isinstance(value, ast.Constant) and annotation is None:
             return Const(value.value)
+        if value is not None and self.world.interesting(definition.module, value):
+            return self.evaluate(frame, value)
         return self.unknown("field", frame, definition.node, name)
 
     def bases(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:

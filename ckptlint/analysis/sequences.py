@@ -56,9 +56,9 @@ class Operation:
 
 @dataclass(frozen=True)
 class Exit:
-    """``return``, ``break`` or ``continue``."""
+    """``return``, ``break``, ``continue``, or an exception where those are looked at."""
 
-    kind: Literal["return", "break", "continue"]
+    kind: Literal["return", "break", "continue", "raise"]
     site: Site
     guards: Guards = ()
 
@@ -165,9 +165,9 @@ class Trace:
 
     @cached_property
     def returns(self) -> bool:
-        """Whether a ``return`` (not one of a called function) is anywhere inside."""
+        """Whether what leaves the function (not one that it calls) is anywhere inside."""
         return any(
-            (isinstance(item, Exit) and item.kind == "return")
+            (isinstance(item, Exit) and item.kind in ("return", "raise"))
             or (isinstance(item, Branch) and (item.yes.returns or item.no.returns))
             or (isinstance(item, Loop) and item.body.returns)
             for item in self.items
@@ -180,6 +180,17 @@ class Trace:
             isinstance(item, Exit)
             or (isinstance(item, Branch) and (item.yes.exits or item.no.exits))
             or (isinstance(item, Loop) and item.body.returns)
+            or (isinstance(item, Scope) and item.body.fails)
+            for item in self.items
+        )
+
+    @cached_property
+    def fails(self) -> bool:
+        """Whether an exception that leaves the function is anywhere inside."""
+        return any(
+            (isinstance(item, Exit) and item.kind == "raise")
+            or (isinstance(item, Branch) and (item.yes.fails or item.no.fails))
+            or (isinstance(item, Loop | Scope) and item.body.fails)
             for item in self.items
         )
 
@@ -264,6 +275,23 @@ def _insert(items: Trace, extra: Trace) -> Trace:
         elif isinstance(item, Branch) and (item.yes.exits or item.no.exits):
             item = Branch(item.key, _insert(item.yes, extra), _insert(item.no, extra))
         result.append(item)
+    return Trace(result)
+
+
+def without_failures(items: Trace) -> Trace:
+    """Take the exceptions of called functions out: what ``except`` does."""
+    if not items.fails:
+        return items
+    result: list[Item] = []
+    for item in items:
+        if isinstance(item, Branch):
+            result.append(
+                Branch(item.key, without_failures(item.yes), without_failures(item.no))
+            )
+        elif isinstance(item, Loop | Scope):
+            result.append(replace(item, body=without_failures(item.body)))
+        elif not (isinstance(item, Exit) and item.kind == "raise"):
+            result.append(item)
     return Trace(result)
 
 

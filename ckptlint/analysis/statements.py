@@ -65,6 +65,8 @@ class Statements(Caller):
                 status = RAISE
             if status == RAISE:
                 frame.failed_at = statement
+                if self.world.failures and frame.guards and not frame.catching:
+                    status = self._leave(frame, statement, "raise")
             if status != NEXT:
                 return str(status)
         return NEXT

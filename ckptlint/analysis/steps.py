@@ -66,7 +66,9 @@ def flatten(
                 return ended
         elif isinstance(item, Scope):
             inner = levels + _levels(item.guards, chain)
-            flatten(item.body.items, chosen, (*chain, item), inner, into)
+            ended = flatten(item.body.items, chosen, (*chain, item), inner, into)
+            if ended == "raise":
+                return ended
         elif isinstance(item, Operation | Loop | Exit):
             step = Step(item, levels + _levels(item.guards, chain), chain)
             into.append(step)
@@ -76,7 +78,7 @@ def flatten(
                 leaving = _leaves_function(item, chosen, chain, levels)
                 if leaving is not None:
                     into.append(leaving)
-                    return "return"
+                    return leaving.item.kind if isinstance(leaving.item, Exit) else None
     return None
 
 
@@ -88,7 +90,7 @@ def _leaves_function(
         return None
     for item in loop.body:
         if isinstance(item, Exit):
-            if item.kind == "return":
+            if item.kind in ("return", "raise"):
                 return Step(item, levels + _levels(item.guards, chain), chain)
             return None
         if isinstance(item, Branch) and item.key in chosen:

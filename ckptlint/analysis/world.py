@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.reach import Mentions, Reach, View
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Module, Project, dotted
+from ckptlint.project import ClassDefinition, Module, Project, dotted
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -39,15 +39,28 @@ _EXECUTED = Digest(False, frozenset(), frozenset())
 
 
 class World:
-    """One project under analysis."""
+    """One project under analysis.
 
-    def __init__(self, project: Project, knowledge: Knowledge, modules: Iterable[Module]) -> None:
+    With ``failures``, an exception under a rank test is a way out of the function like any other,
+    instead of a path that is none.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        knowledge: Knowledge,
+        modules: Iterable[Module],
+        failures: bool = False,
+    ) -> None:
+        self.failures = failures
         self.project = project
         self.knowledge = knowledge
         self.keys = Keys()
         self.modules = tuple(modules)
         self._mentions: dict[ast.AST, Mentions] = {}
         self._digests: dict[ast.stmt, Digest] = {}
+        self._holding: dict[ClassDefinition, frozenset[str]] = {}
+        self._exits = _last_names(knowledge.exits)
         ranked = frozenset(knowledge.conventions) | _RANK_SOURCES
         ranked |= _last_names(knowledge.predicates, knowledge.guards)
         ranked |= {name for _, name in knowledge.hooks}
@@ -80,7 +93,11 @@ class World:
         loads: set[str] = set()
         stores: set[str] = set()
         for node in ast.walk(statement):
-            if isinstance(node, ast.Raise) and not _only_refuses(statement, node):
+            if isinstance(node, ast.Raise) and (
+                self.failures or not _only_refuses(statement, node)
+            ):
+                return _EXECUTED
+            if isinstance(node, ast.Call) and self._ends(node.func):
                 return _EXECUTED
             if isinstance(node, ast.Name):
                 if node.id in names:
@@ -96,9 +113,28 @@ class World:
                 return _EXECUTED
         return Digest(True, frozenset(loads), frozenset(stores))
 
+    def _ends(self, callee: ast.expr) -> bool:
+        """Say whether a call may be one that never returns."""
+        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+        return name in self._exits
+
     def interesting(self, module: Module, node: ast.AST) -> bool:
         """Say whether executing this may give anything but unknowns."""
         return self._mentioned(self._telling, module, node)
+
+    def holding(self, definition: ClassDefinition) -> frozenset[str]:
+        """Return the attributes into which a class's own statements may put something known."""
+        known = self._holding.get(definition)
+        if known is None:
+            known = self._holding[definition] = frozenset(
+                child.attr
+                for node in ast.walk(definition.node)
+                if isinstance(node, ast.Assign | ast.AnnAssign)
+                and self.interesting(definition.module, node)
+                for child in ast.walk(node)
+                if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
+            )
+        return known
 
     def gives(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that communicates may enter here.

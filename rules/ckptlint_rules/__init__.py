@@ -17,7 +17,10 @@ from ckptlint_rules import (
     ckp103_barrier_on_some_ranks,
     ckp104_collective_skipped_by_early_exit,
     ckp105_collective_in_rank_zero_hook,
+    ckp106_sharded_forward_on_some_ranks,
+    ckp107_group_setup_on_some_ranks,
     ckp108_collectives_out_of_order,
+    ckp110_raise_before_collective,
     ckp900_file_not_analysed,
 )
 
@@ -48,7 +51,10 @@ _MODULES = (
     ckp103_barrier_on_some_ranks,
     ckp104_collective_skipped_by_early_exit,
     ckp105_collective_in_rank_zero_hook,
+    ckp106_sharded_forward_on_some_ranks,
+    ckp107_group_setup_on_some_ranks,
     ckp108_collectives_out_of_order,
+    ckp110_raise_before_collective,
     ckp900_file_not_analysed,
 )
 

@@ -90,10 +90,9 @@ RULE = Rule(
 
 def check(fault: Fault) -> Finding | None:
     """Report a collective after an early exit of some ranks."""
-    if fault.divergence.kind != "exit":
-        return None
     left = fault.divergence.exit
-    assert left is not None
+    if fault.divergence.kind != "exit" or left is None or left.kind == "raise":
+        return None
     message = (
         f"{fault.operation}{fault.chain} is skipped by {fault.waits}, which leaves by "
         f"`{left.kind}` before it; {fault.consequence}"

@@ -19,9 +19,9 @@ def test_explain_prints_the_page_of_a_rule(workspace: Workspace, word: str) -> N
 
 
 def test_explain_suggests_the_code_that_was_meant(workspace: Workspace) -> None:
-    result = workspace.run("explain", "CKP11")
+    result = workspace.run("explain", "CKP1011")
     assert result.exit_code == 2
-    assert "unknown rule code 'CKP11'; did you mean CKP101?" in result.stderr
+    assert "unknown rule code 'CKP1011'; did you mean CKP101?" in result.stderr
 
 
 def test_rules_lists_every_rule(workspace: Workspace) -> None:

@@ -13,6 +13,7 @@ from ckptlint.finding import Confidence, Finding
 from ckptlint.source import Source
 
 FACTS = ckptlint_rules.facts()
+DEFAULT = [code for code, module in ckptlint_rules.RULES.items() if module.rule.default]
 HEAD = "import os\nimport torch.distributed as dist\n\n"
 
 
@@ -20,7 +21,7 @@ def told(body: str) -> list[Finding]:
     """Analyse one file; return what is shown by default."""
     text = HEAD + textwrap.dedent(body)
     source = Source(Path("/project/train.py"), "train.py", text.encode())
-    request = Request([source], {"train.py"}, Path("/project"), FACTS, list(ckptlint_rules.RULES))
+    request = Request([source], {"train.py"}, Path("/project"), FACTS, DEFAULT)
     return [f for f in analyse(request) if f.confidence is not Confidence.POSSIBLE]
 
 
