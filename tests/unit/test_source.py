@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckptlint.source import Source, SourceError
@@ -41,11 +41,13 @@ def test_every_kind_of_line_end_counts_once() -> None:
     assert call_span("a\r\nb\rc\nf(1)") == (4, 1, 4, 5)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("aé漢 \t\r\n\x0c\x0b\x1c\u2028")))
 def test_lines_lose_nothing(text: str) -> None:
     assert "".join(source(text).lines) == text
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("aé漢😀")), st.integers(0, 30))
 def test_columns_agree_with_the_bytes_before_them(text: str, count: int) -> None:
     it = source(text)
