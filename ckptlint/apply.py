@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ckptlint.finding import Applicability, Edit, Finding, Span
+from ckptlint.finding import Applicability, Edit, Finding
 from ckptlint.source import Source, SourceError
 
 
@@ -86,48 +86,10 @@ def _rewritten(findings: Iterable[Finding], sources: Mapping[str, Source]) -> di
     for finding in findings:
         for edit in finding.fix.edits if finding.fix is not None else ():
             edits.setdefault(edit.span.path, {})[edit] = None
-    changed = {path: edited(sources[path], list(each)) for path, each in edits.items()}
+    changed = {path: sources[path].edited(list(each)) for path, each in edits.items()}
     for source in changed.values():
         _ = source.tree  # raises SourceError: what came out must still be Python
     return changed
-
-
-def edited(source: Source, edits: Sequence[Edit]) -> Source:
-    """Return the source with edits spliced in; every byte outside of them stays as it was.
-
-    Raises UnicodeEncodeError when the file's encoding cannot hold the new text.
-    """
-    text = "".join(source.lines)
-    start, end, replaced = _spliced(source, text, edits)
-    changed = f"{text[:start]}{replaced}{text[end:]}"
-    # The codec of a file with a byte-order mark is utf-8-sig, which writes the mark again.
-    return Source(source.path, source.display, changed.encode(source.encoding))
-
-
-def spliced(source: Source, edits: Sequence[Edit]) -> tuple[Span, str]:
-    """Return one replacement that does what several edits of a file do."""
-    spans = [edit.span for edit in edits]
-    first, last = min(spans), max(spans)
-    whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
-    return whole, _spliced(source, "".join(source.lines), edits)[2]
-
-
-def _spliced(source: Source, text: str, edits: Sequence[Edit]) -> tuple[int, int, str]:
-    """Return the offsets between which ``text`` changes, and what then stands there."""
-    starts = [0]
-    for line in source.lines:
-        starts.append(starts[-1] + len(line))
-
-    def offset(line: int, column: int) -> int:
-        return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
-
-    ordered = sorted(edits, key=lambda edit: edit.span)
-    start = position = offset(ordered[0].span.line, ordered[0].span.column)
-    pieces: list[str] = []
-    for edit in ordered:
-        pieces += [text[position : offset(edit.span.line, edit.span.column)], edit.text]
-        position = offset(edit.span.end_line, edit.span.end_column)
-    return start, position, "".join(pieces)
 
 
 def write(before: Source, after: Source) -> None:

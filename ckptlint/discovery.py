@@ -1,7 +1,8 @@
 """Which files to check: the paths that were named, and the project around them.
 
 The files *asked* for are those under the named paths. A finding may need the rest of the project,
-so every Python file below a project's root comes along, whatever was named.
+so every Python file below a project's root comes along, whatever was named. A notebook, which
+nobody imports, comes only when it is asked for.
 """
 
 from __future__ import annotations
@@ -105,13 +106,19 @@ def _project(
 
 def _around(root: str, walker: Walker, walked: Mapping[str, list[Found]]) -> list[str]:
     """Return every Python file of a project, from a walk already done where one covers it."""
-    for folder, files in walked.items():
-        if root == folder or root.startswith(os.path.join(folder, "")):
-            return [found.path for found in files if found.root == root]
-    depth = None if is_root(root) else _DEPTH_WITHOUT_MARKER
-    # Nobody asked for these, so a folder that cannot be read is not their fault.
-    files = list(walker.walk(root, {}, depth))
-    return [found.path for found in files if found.root == root]
+    files = next(
+        (
+            found
+            for folder, found in walked.items()
+            if root == folder or root.startswith(os.path.join(folder, ""))
+        ),
+        None,
+    )
+    if files is None:
+        depth = None if is_root(root) else _DEPTH_WITHOUT_MARKER
+        # Nobody asked for these, so a folder that cannot be read is not their fault.
+        files = list(walker.walk(root, {}, depth))
+    return [f.path for f in files if f.root == root and not f.path.endswith(".ipynb")]
 
 
 def _skipped_test(path: str, walker: Walker, root: str) -> bool:

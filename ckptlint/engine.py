@@ -80,7 +80,8 @@ class _Analysis:
                 modules.append(self.project.module(source))
             except SourceError as error:
                 if source.display in self.request.asked:
-                    broken.append(not_analysed(source.display, error.reason, error.line))
+                    place = (error.line, error.cell)
+                    broken.append(not_analysed(source.display, error.reason, *place))
         return modules, broken
 
     def _complaints(self, result: Survey) -> Iterable[Finding]:
@@ -125,7 +126,7 @@ class _Analysis:
                         yield fault, module, finding
 
 
-def not_analysed(display: str, reason: str, line: int = 1) -> Finding:
+def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Finding:
     """Make the CKP900 finding of a file or function that could not be analysed."""
     rule = RULES["CKP900"].rule
     return Finding(
@@ -135,7 +136,7 @@ def not_analysed(display: str, reason: str, line: int = 1) -> Finding:
         Confidence.CERTAIN,
         f"not analysed: {reason}",
         "mend the file, or exclude it if it is not meant to be checked",
-        Span(display, line, 1, line, 1),
+        Span(display, line, 1, line, 1, cell),
         "<module>",
     )
 

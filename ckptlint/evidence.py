@@ -152,7 +152,7 @@ def backends(root: Path, sources: Iterable[Source], knowledge: Knowledge) -> fro
     if not marks:
         return frozenset()
     pattern = re.compile(b"|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-    contents = (source.data for source in sources)
+    contents = (source.code for source in sources)
     for data in (*contents, *_settings(root)):
         for mark in set(pattern.findall(data)):
             found |= marks[mark]

@@ -40,13 +40,23 @@ class Applicability(str, Enum):
 @dataclass(frozen=True, order=True)
 class Span:
     """A piece of a file. Lines and columns count from 1; columns are code points; the end is
-    exclusive. ``path`` is as the user would name it."""
+    exclusive. ``path`` is as the user would name it.
+
+    ``cell`` is the number of a notebook's cell, counted from 1, in which lines count; 0 is none.
+    During the analysis a notebook is one program, and no place has a cell.
+    """
 
     path: str
     line: int
     column: int
     end_line: int
     end_column: int
+    cell: int = 0
+
+    @property
+    def name(self) -> str:
+        """The file, or the cell of a notebook: ``train.ipynb:cell 3``."""
+        return f"{self.path}:cell {self.cell}" if self.cell else self.path
 
 
 @dataclass(frozen=True)
@@ -95,9 +105,10 @@ class Finding:
     baselined: bool = False
 
     @property
-    def sort_key(self) -> tuple[str, int, int, str]:
+    def sort_key(self) -> tuple[str, int, int, int, str]:
         """Order of findings in every output."""
-        return (self.span.path, self.span.line, self.span.column, self.code)
+        span = self.span
+        return (span.path, span.cell, span.line, span.column, self.code)
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

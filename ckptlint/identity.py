@@ -37,12 +37,12 @@ def identities(findings: Iterable[Finding], sources: Mapping[str, Source]) -> li
     statements: dict[str, _Statements] = {}
     found: list[Identity] = []
     for finding in findings:
-        path = finding.span.path
+        name = finding.span.name
         text = ""
-        if path in sources:
-            known = statements.setdefault(path, _Statements(sources[path]))
+        if name in sources:
+            known = statements.setdefault(name, _Statements(sources[name]))
             text = known.at(finding)
-        found.append(Identity(path, finding.function, finding.code, text))
+        found.append(Identity(finding.span.path, finding.function, finding.code, text))
     return found
 
 

@@ -1,4 +1,8 @@
-"""A unified patch of what the fixes would change, as ``git apply`` takes it."""
+"""A unified patch of what the fixes would change, as ``git apply`` takes it.
+
+Of a notebook the changed cells are shown, which no tool can apply: a patch of its JSON would be
+hard to read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,12 @@ _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 def patch(changes: Iterable[tuple[Source, Source]]) -> bytes:
     """Return the patch of several files, in bytes since each keeps its own encoding."""
-    return b"".join(line for before, after in changes for line in _file(before, after))
+    return b"".join(
+        line
+        for before, after in changes
+        for old, new in zip(before.pieces.values(), after.pieces.values(), strict=True)
+        for line in _file(old, new)
+    )
 
 
 def _file(before: Source, after: Source) -> Iterator[bytes]:

@@ -180,7 +180,8 @@ class Project:
         self.sources = {source.path: source for source in sources}
         self._by_name: dict[str, Source] = {}
         for source in sources:
-            self._by_name[self._dotted(source.path)] = source
+            if source.importable:
+                self._by_name[self._dotted(source.path)] = source
         self._modules: dict[Path, Module] = {}
         self._resolved: dict[tuple[str, str], Source | None] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ckptlint.apply import WriteError, apply_round, write
@@ -12,10 +12,10 @@ from ckptlint.config import Settings
 from ckptlint.discovery import Discovery, ProjectFiles
 from ckptlint.engine import Request, analyse, not_analysed
 from ckptlint.facts import FactSet
-from ckptlint.finding import Applicability, Finding
+from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.ignores import patterns
 from ckptlint.project import display_path
-from ckptlint.reading import read
+from ckptlint.reading import read, source
 from ckptlint.source import Source, SourceError
 from ckptlint.suppress import Comments, comments, suppression
 
@@ -37,9 +37,9 @@ class Report:
     """The outcome of a run.
 
     ``findings`` remain, ``fixed`` are gone from the new text. ``changes`` are files before and
-    after the fixes; ``sources`` all files that a finding may name, as they are on disk now, by
-    display name. ``errors`` are sentences about what could not be done. ``baseline`` says that
-    the findings were compared with one.
+    after the fixes; ``sources`` all files and cells of notebooks that a finding may show, as they
+    are now, by the name that its spans have. ``errors`` are sentences about what could not be done.
+    ``baseline`` says that the findings were compared with one.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -122,7 +122,7 @@ class Runner:
             applied = apply_round(findings, sources, self.mode.allowed, asked)
             if not applied.sources:
                 break
-            fixed.extend(applied.findings)
+            fixed.extend(placed(finding, sources) for finding in applied.findings)
             sources = {**sources, **applied.sources}
             found = self._analysed(files, sources, asked, failures)
             findings = self._kept(found, files, sources)
@@ -138,12 +138,13 @@ class Runner:
             *(finding for finding in findings if finding.span.path not in unwritten),
             *(finding for finding in first if finding.span.path in unwritten),
         ]
+        now = {**sources, **{name: original[name] for name in unwritten}}
         return Report(
-            findings=tuple(findings),
+            findings=tuple(placed(finding, now) for finding in findings),
             fixed=tuple(fixed),
             files=Counts(len(asked - failed), 0, len(failed)),
             changes=tuple(c for c in changes if c[0].display not in unwritten),
-            sources={**sources, **{name: original[name] for name in unwritten}},
+            sources={name: piece for each in now.values() for name, piece in each.pieces.items()},
             errors=tuple(f"cannot write {name}: {why}" for name, why in unwritten.items()),
         )
 
@@ -155,14 +156,14 @@ class Runner:
             name = display_path(path, self.cwd)
             try:
                 if path in self.overlay:
-                    source = Source(path, name, self.overlay[path])
+                    found = source(path, self.overlay[path], self.cwd)
                 else:
-                    source = read(path, self.cwd)
+                    found = read(path, self.cwd)
             except SourceError as error:
                 failures[name] = error
             else:
-                if self.may_matter(source.data):
-                    sources[name] = source
+                if self.may_matter(found.code):
+                    sources[name] = found
         return sources, failures
 
     def _analysed(
@@ -181,7 +182,7 @@ class Runner:
             fixes=self.mode.offer,
         )
         unread = [
-            not_analysed(name, error.reason, error.line)
+            not_analysed(name, error.reason, error.line, error.cell)
             for name, error in failures.items()
             if name in asked
         ]
@@ -202,6 +203,24 @@ class Runner:
             except WriteError as error:
                 unwritten[before.display] = str(error)
         return unwritten
+
+
+def placed(finding: Finding, sources: Mapping[str, Source]) -> Finding:
+    """Return a finding with its places and edits as the user counts them: in a notebook by cell."""
+
+    def place(span: Span) -> Span:
+        return sources[span.path].placed(span) if span.path in sources else span
+
+    def written(edit: Edit) -> str:
+        source = sources.get(edit.span.path)
+        return edit.text if source is None else source.written(edit.text)
+
+    fix = finding.fix
+    if fix is not None:
+        edits = tuple(Edit(place(edit.span), written(edit)) for edit in fix.edits)
+        fix = replace(fix, edits=edits)
+    related = tuple(replace(each, span=place(each.span)) for each in finding.related)
+    return replace(finding, span=place(finding.span), related=related, fix=fix)
 
 
 def visible(

@@ -10,32 +10,61 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ckptlint.finding import Span
+from ckptlint.finding import Edit, Span
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 _BOM = "\ufeff"
 
 
 class SourceError(Exception):
-    """A file cannot be analysed. ``line`` counts from 1."""
+    """A file cannot be analysed. ``line`` counts from 1, in the ``cell`` of a notebook if any."""
 
-    def __init__(self, reason: str, line: int = 1) -> None:
+    def __init__(self, reason: str, line: int = 1, cell: int = 0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
+        self.cell = cell
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    """Return the lines with their ends, split where Python splits them (not at form feeds)."""
+    return tuple(_LINE.findall(text))
+
+
+def parsed(text: str, name: str) -> ast.Module:
+    """Parse a text; raises SourceError when it is not Python that this one reads."""
+    try:
+        return ast.parse(text, name)
+    except SyntaxError as error:
+        raise SourceError(f"syntax error: {error.msg}", error.lineno or 1) from error
+    except (RecursionError, MemoryError) as error:
+        raise SourceError("nested too deeply to be parsed") from error
+    except ValueError as error:
+        raise SourceError(str(error)) from error
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file as read. ``display`` is how the user would name it, in every output."""
+    """One file as read. ``display`` is how the user would name it, in every output.
+
+    ``importable`` says that other files may import it.
+    """
 
     path: Path
     display: str
     data: bytes
+
+    importable = True
+
+    @property
+    def code(self) -> bytes:
+        """The bytes that are code, where a quick look for a word is enough."""
+        return self.data
 
     @cached_property
     def encoding(self) -> str:
@@ -58,20 +87,13 @@ class Source:
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The lines with their ends, split where Python splits them (not at form feeds)."""
-        return tuple(_LINE.findall(self.text.removeprefix(_BOM)))
+        """The lines with their ends, as Python counts them."""
+        return split_lines(self.text.removeprefix(_BOM))
 
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree; raises SourceError when the file is not Python that this one reads."""
-        try:
-            return ast.parse(self.text.removeprefix(_BOM), self.display)
-        except SyntaxError as error:
-            raise SourceError(f"syntax error: {error.msg}", error.lineno or 1) from error
-        except (RecursionError, MemoryError) as error:
-            raise SourceError("nested too deeply to be parsed") from error
-        except ValueError as error:
-            raise SourceError(str(error)) from error
+        return parsed(self.text.removeprefix(_BOM), self.display)
 
     def column(self, line: int, offset: int) -> int:
         """Turn a line (from 1) and a UTF-8 byte offset (from 0) into a column (from 1)."""
@@ -93,3 +115,57 @@ class Source:
             end,
             self.column(end, getattr(node, "end_col_offset", None) or 0),
         )
+
+    def edited(self, edits: Sequence[Edit]) -> Source:
+        """Return the source with edits spliced in; every byte outside of them stays as it was.
+
+        Raises UnicodeEncodeError when the file's encoding cannot hold the new text.
+        """
+        text = "".join(self.lines)
+        start, end, replaced = self._spliced(text, edits)
+        changed = f"{text[:start]}{replaced}{text[end:]}"
+        # The codec of a file with a byte-order mark is utf-8-sig, which writes the mark again.
+        return replace(self, data=changed.encode(self.encoding))
+
+    def spliced(self, edits: Sequence[Edit]) -> tuple[Span, str]:
+        """Return one replacement that does what several edits of the file do."""
+        spans = [edit.span for edit in edits]
+        first, last = min(spans), max(spans)
+        whole = Span(first.path, first.line, first.column, last.end_line, last.end_column)
+        return whole, self._spliced("".join(self.lines), edits)[2]
+
+    def _spliced(self, text: str, edits: Sequence[Edit]) -> tuple[int, int, str]:
+        """Return the offsets between which ``text`` changes, and what then stands there."""
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+
+        def offset(line: int, column: int) -> int:
+            return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
+
+        ordered = sorted(edits, key=lambda edit: edit.span)
+        start = position = offset(ordered[0].span.line, ordered[0].span.column)
+        pieces: list[str] = []
+        for edit in ordered:
+            pieces += [text[position : offset(edit.span.line, edit.span.column)], edit.text]
+            position = offset(edit.span.end_line, edit.span.end_column)
+        return start, position, "".join(pieces)
+
+    # -- how reports and other programs see it (a notebook: by its cells) ------------------------
+
+    @property
+    def pieces(self) -> Mapping[str, Source]:
+        """What reports show, by :attr:`Span.name`: the file itself, or the cells of a notebook."""
+        return {self.display: self}
+
+    def row(self, line: int) -> int:
+        """Return the line of the file in which a line stands (both from 1)."""
+        return line
+
+    def placed(self, span: Span) -> Span:
+        """Return a place of the analysis as the user counts it."""
+        return span
+
+    def written(self, text: str) -> str:
+        """Return a piece of the text that was analysed as the user writes it."""
+        return text

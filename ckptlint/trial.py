@@ -11,7 +11,6 @@ from pathlib import Path
 from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
-from ckptlint.apply import edited
 from ckptlint.fault import Fault
 from ckptlint.finding import Edit, Finding, Fix
 from ckptlint.fixing import Proposal
@@ -81,7 +80,7 @@ class Trials:
             edits[edit.span.path].append(edit)
         sources = {module.source.display: module.source for module in self.modules}
         try:
-            changed = {name: edited(sources[name], each) for name, each in edits.items()}
+            changed = {name: sources[name].edited(each) for name, each in edits.items()}
             for source in changed.values():
                 _ = source.tree
         except (SourceError, UnicodeEncodeError, KeyError):

@@ -1,4 +1,4 @@
-"""Walking a folder for Python files, and telling which project and kind each belongs to.
+"""Walking a folder for Python files and notebooks, and telling of which project and kind each is.
 
 Symbolic links to folders are not followed (git and ruff do not either), so no loop can catch us.
 """
@@ -16,6 +16,7 @@ from ckptlint.ignores import BUILT_IN, Patterns, above, gitignore, ignored, patt
 ROOT_MARKERS = frozenset(
     {"pyproject.toml", "setup.py", "setup.cfg", ".git", ".ckptlint.toml", "ckptlint.toml"}
 )
+SUFFIXES = (".py", ".ipynb")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Found:
-    """A Python file on the walk; ``root`` is that of its project."""
+    """A Python file or notebook on the walk; ``root`` is that of its project."""
 
     path: str
     root: str
@@ -69,7 +70,7 @@ class Walker:
         return self._scopes[root]
 
     def walk(self, top: str, failures: dict[str, str], depth: int | None = None) -> Iterator[Found]:
-        """Yield the Python files below ``top``, at most ``depth`` folders down, in order.
+        """Yield Python files and notebooks below ``top``, at most ``depth`` folders down, in order.
 
         A folder that cannot be read goes to ``failures``, path to reason. Raises ConfigError.
         """
@@ -135,7 +136,7 @@ def is_test(relative: str) -> bool:
 
 
 def _test_name(name: str) -> bool:
-    stem = name.removesuffix(".py")
+    stem = os.path.splitext(name)[0]
     return stem.startswith("test_") or stem.endswith("_test") or stem == "conftest"
 
 
@@ -148,7 +149,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _is_python(entry: os.DirEntry[str]) -> bool:
     # Emacs locks a file that is being edited with a dangling link named .#file.py.
-    if not entry.name.endswith(".py") or entry.name.startswith(".#"):
+    if not entry.name.endswith(SUFFIXES) or entry.name.startswith(".#"):
         return False
     return not (entry.is_symlink() and os.path.isdir(entry.path))
 

@@ -18,7 +18,7 @@ def render(report: Report, screen: Screen) -> str:
 
 def line(finding: Finding) -> Iterator[Piece]:
     """Write one finding."""
-    yield finding.span.path, "strong"
+    yield finding.span.name, "strong"
     yield f":{finding.span.line}:{finding.span.column}: ", "dim"
     yield finding.code, finding.severity.value
     if finding.fix is not None and finding.fix.applicability is Applicability.SAFE:

@@ -34,17 +34,17 @@ def describe(finding: Finding, sources: Mapping[str, Source], width: int) -> Ite
     marks = [Mark(finding.span, finding.name.replace("-", " "), "^", tone)]
     marks += [Mark(related.span, related.message, "-", "related") for related in finding.related]
     gutter = max(2, gutter_width(mark.span for mark in marks))
-    files = dict.fromkeys(mark.span.path for mark in marks)
-    for path in files:
-        own = path == finding.span.path
-        here = [mark for mark in marks if mark.span.path == path]
+    names = dict.fromkeys(mark.span.name for mark in marks)
+    for name in names:
+        own = name == finding.span.name
+        here = [mark for mark in marks if mark.span.name == name]
         place = finding.span if own else here[0].span
         if not own:
             yield f"{'':>{gutter}} |\n", "gutter"
         yield f"{'':>{gutter - 1}}{'-->' if own else ':::'} ", "gutter"
-        yield f"{path}:{place.line}:{place.column}", ""
+        yield f"{name}:{place.line}:{place.column}", ""
         yield f" in {finding.function}\n" if own and _named(finding) else "\n", "dim"
-        drawn = list(frame(sources[path], here, gutter, width)) if path in sources else []
+        drawn = list(frame(sources[name], here, gutter, width)) if name in sources else []
         if drawn:
             yield f"{'':>{gutter}} |\n", "gutter"
             yield from drawn

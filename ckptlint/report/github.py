@@ -11,6 +11,7 @@ from collections import Counter
 
 from ckptlint.finding import Finding
 from ckptlint.report import concise
+from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.report.summary import counted, summary
 from ckptlint.runner import Report
@@ -20,6 +21,7 @@ LIMIT = 10
 
 def render(report: Report, screen: Screen) -> str:
     """Write the report."""
+    report = without_cells(report)
     shown: Counter[str] = Counter()
     annotations: list[str] = []
     rest: list[Finding] = []

@@ -12,6 +12,7 @@ from typing import Any
 
 from ckptlint.finding import Finding, Severity
 from ckptlint.identity import fingerprints
+from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.runner import Report
 
@@ -21,7 +22,8 @@ _SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
 def render(report: Report, screen: Screen) -> str:
     """Write the report."""
     marks = fingerprints(report.new, report.sources)
-    issues = [_issue(finding, mark) for finding, mark in zip(report.new, marks, strict=True)]
+    new = without_cells(report).new
+    issues = [_issue(finding, mark) for finding, mark in zip(new, marks, strict=True)]
     return json.dumps(issues, indent=2) + "\n"
 
 

@@ -1,12 +1,13 @@
 """The stable, versioned format for programs. Lines and columns count from 1; columns are code
-points; ends are exclusive."""
+points; ends are exclusive. In a notebook lines count in the cell whose number is ``cell``, a key
+that other files do not have."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from ckptlint.finding import Edit, Finding, Fix, Related
+from ckptlint.finding import Edit, Finding, Fix, Related, Span
 from ckptlint.report.styled import Screen
 from ckptlint.runner import Report
 
@@ -35,11 +36,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "message": finding.message,
-        "path": finding.span.path,
-        "line": finding.span.line,
-        "column": finding.span.column,
-        "end_line": finding.span.end_line,
-        "end_column": finding.span.end_column,
+        **_span(finding.span),
         "function": finding.function,
         "related": [_related(related) for related in finding.related],
         "fix": None if finding.fix is None else _fix(finding.fix),
@@ -49,9 +46,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _related(related: Related) -> dict[str, Any]:
     return {
-        "path": related.span.path,
-        "line": related.span.line,
-        "column": related.span.column,
+        **_start(related.span),
         "message": related.message,
     }
 
@@ -65,11 +60,13 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    return {
-        "path": edit.span.path,
-        "line": edit.span.line,
-        "column": edit.span.column,
-        "end_line": edit.span.end_line,
-        "end_column": edit.span.end_column,
-        "text": edit.text,
-    }
+    return {**_span(edit.span), "text": edit.text}
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {**_start(span), "end_line": span.end_line, "end_column": span.end_column}
+
+
+def _start(span: Span) -> dict[str, Any]:
+    cell = {"cell": span.cell} if span.cell else {}
+    return {"path": span.path, **cell, "line": span.line, "column": span.column}

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from ckptlint.catalogue import NOT_ANALYSED
 from ckptlint.finding import Finding
+from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.runner import Report
 
@@ -22,6 +23,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def render(report: Report, screen: Screen) -> str:
     """Write the report; without findings it holds one test that passed."""
+    report = without_cells(report)
     root = ElementTree.Element("testsuites", name="ckptlint")
     for path, findings in groupby(report.new, lambda finding: finding.span.path):
         _suite(root, path, list(findings))

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ckptlint.apply import spliced
 from ckptlint.finding import Finding, Fix, Span
+from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.runner import Report
 from ckptlint.source import Source, SourceError
@@ -22,6 +22,7 @@ Sources = Mapping[str, Source]
 
 def render(report: Report, screen: Screen) -> str:
     """Write the report."""
+    report = without_cells(report)
     diagnostics = [_diagnostic(finding, report.sources) for finding in report.new]
     document = {"source": {"name": "ckptlint"}, "diagnostics": diagnostics}
     return json.dumps(document, indent=2) + "\n"
@@ -43,7 +44,7 @@ def _suggestions(finding: Finding, fix: Fix, sources: Sources) -> list[dict[str,
     path = finding.span.path
     if path not in sources or {edit.span.path for edit in fix.edits} != {path}:
         return []
-    span, text = spliced(sources[path], fix.edits)
+    span, text = sources[path].spliced(fix.edits)
     return [{"range": _range(span, sources), "text": text}]
 
 

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from ckptlint import __version__, catalogue
 from ckptlint.finding import Confidence, Edit, Finding, Fix, Related, Span
 from ckptlint.identity import fingerprints
+from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.rule import Rule
 from ckptlint.runner import Report
@@ -40,6 +41,7 @@ def render(report: Report, screen: Screen) -> str:
     rules = list(catalogue.rules().values())
     places = {rule.code: position for position, rule in enumerate(rules)}
     marks = fingerprints(report.findings, report.sources)
+    report = without_cells(report)
     run = {
         "tool": {
             "driver": {

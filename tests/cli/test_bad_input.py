@@ -191,13 +191,6 @@ def test_deep_nesting_breaks_nothing(workspace: Workspace, deep: str) -> None:
     assert result.exit_code == (2 if others else 1)
 
 
-def test_a_notebook_is_not_taken_for_a_clean_file(workspace: Workspace) -> None:
-    workspace.put("train.ipynb", "{}\n")
-    result = workspace.check("train.ipynb")
-    assert result.exit_code == 2
-    assert "notebooks are not analysed" in result.stdout
-
-
 def test_a_named_file_may_have_any_suffix(workspace: Workspace) -> None:
     workspace.put("train", BAD)
     workspace.put("stub.pyi", BAD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,9 +54,5 @@ class Workspace:
 
 def places(result: Result) -> list[str]:
     """Give the places and codes of a concise report: ``train.py:6:9 CKP101``."""
-    lines = [line.split(" ") for line in result.stdout.splitlines()]
-    return [
-        f"{words[0].rstrip(':')} {words[1].removesuffix('[*]')}"
-        for words in lines
-        if len(words) > 1 and words[1].startswith("CKP")
-    ]
+    found = re.finditer(r"^(\S[^\n]*?:\d+:\d+): (CKP\d+)", result.stdout, re.MULTILINE)
+    return [f"{match[1]} {match[2]}" for match in found]

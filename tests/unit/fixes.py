@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import ckptlint_rules
-from ckptlint.apply import edited
 from ckptlint.engine import Request, analyse
 from ckptlint.finding import Applicability, Confidence, Finding
 from ckptlint.source import Source
@@ -59,7 +58,7 @@ def assert_fixed(
     source = source_of(before)
     [finding] = analysed(source)
     assert finding.fix is not None
-    fixed = edited(source, finding.fix.edits)
+    fixed = source.edited(finding.fix.edits)
     assert fixed.data.decode() == source_of(after).data.decode()
     assert finding.fix.applicability is level
     assert says in finding.fix.message

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ckptlint.apply import WriteError, compatible, edited, write
+from ckptlint.apply import WriteError, compatible, write
 from ckptlint.config import Settings
 from ckptlint.discovery import Discovery, ProjectFiles
 from ckptlint.engine import Request
@@ -239,7 +239,7 @@ def test_edits_may_span_lines_and_insert() -> None:
         Edit(Span("a.py", 3, 1, 3, 1), "# "),
         Edit(Span("a.py", 1, 2, 2, 2), "-"),
     ]
-    assert edited(before, edits).data == b"a-b\n# ccc\n"
+    assert before.edited(edits).data == b"a-b\n# ccc\n"
 
 
 @pytest.mark.parametrize(

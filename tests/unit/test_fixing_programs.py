@@ -16,8 +16,6 @@ from fixes import SAFE, analysed, source_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ckptlint.apply import edited
-
 COLLECTIVES = ("save_checkpoint", "state_dict", "barrier")
 GUARDS = (
     "dist.get_rank() == 0",
@@ -141,7 +139,7 @@ def test_fixed_programs_do_on_rank_zero_what_they_did_and_meet_everywhere(text: 
     for finding in analysed(source):
         if finding.fix is None:
             continue
-        after = edited(source, finding.fix.edits)
+        after = source.edited(finding.fix.edits)
         alone = len(analysed(after)) == 0
         for situation in situations():
             first = run(source.text, 0, *situation)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from fixes import PATH, analysed, assert_fixed
 
-from ckptlint.apply import edited
 from ckptlint.source import Source
 
 ONE_LINE = """\
@@ -201,7 +200,7 @@ def test_bytes_around_and_style_inside_are_kept(change: Callable[[str], bytes]) 
     before, after = Source(PATH, PATH.name, change(SPLIT)), change(SPLIT_AFTER)
     [finding] = analysed(before)
     assert finding.fix is not None
-    assert edited(before, finding.fix.edits).data == after
+    assert before.edited(finding.fix.edits).data == after
 
 
 def test_lines_that_end_in_carriage_returns_alone_are_left() -> None:
