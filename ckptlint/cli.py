@@ -140,6 +140,32 @@ def facts(name: str) -> None:
     click.echo(text, nl=False)
 
 
+@cli.command()
+@click.argument("target", metavar="FILE[::FUNCTION]")
+@click.option(
+    "--output-format",
+    type=click.Choice(("text", "svg", "html")),
+    help="How to draw.  [default: what the name of the output file says, else text]",
+)
+@click.option(
+    "--output-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the pictures to this file.",
+)
+def trace(target: str, output_format: str | None, output_file: Path | None) -> None:
+    """Draw what each rank does in a function, side by side.
+
+    Time runs downwards and each kind of rank has a column. A bar joins the ranks that meet in a
+    collective; a call that some ranks never reach is drawn broken, with its finding.
+
+    FUNCTION is a name such as main or Trainer.save. Without it the functions with findings are
+    drawn, or when there are none those that communicate.
+    """
+    from ckptlint.trace.command import Target, run
+
+    run(Target.parse(target), output_format, output_file)  # type: ignore[arg-type]
+
+
 def main() -> None:
     """Run the command line; a fault of our own exits with 2, since 1 says that there are
     findings."""

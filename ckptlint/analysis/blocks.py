@@ -224,7 +224,7 @@ class Blocks(Statements):
             return Trace(handled), ended
         caught = Trace(handled)
         if caught or items:
-            items = Trace([Branch(key, caught, items)])
+            items = Trace([Branch(key, caught, items, Site(frame.module, handler))])
         if ended == NEXT and status == NEXT:
             frame.variables = self.joined(key, frame.variables, after)
             frame.facts = facts

@@ -57,13 +57,17 @@ _NEGATED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 class Decider:
-    """Folds what depends on the rank, and forks where all ranks choose alike."""
+    """Folds what depends on the rank, and forks where all ranks choose alike.
+
+    ``decided`` keeps the truths that each rank test had on this rank class, by its place.
+    """
 
     def __init__(self, world: World, ranks: RankClass) -> None:
         self.world = world
         self.ranks = ranks
         self.keys = world.keys
         self.knowledge = world.knowledge
+        self.decided: dict[tuple[str, int, int], set[bool]] = {}
 
     def decide(
         self,
@@ -84,7 +88,9 @@ class Decider:
             run = yes if taken else no
             if test.rank is None:
                 return run()
-            with frame.guarded(Test(Site(frame.module, node), "test", taken, test.rank)):
+            site = Site(frame.module, node)
+            self.decided.setdefault(site.key, set()).add(taken)
+            with frame.guarded(Test(site, "test", taken, test.rank)):
                 return run()
         assert isinstance(test, Choice)
         known = self.keys.known(test.key, frame.facts)
@@ -110,7 +116,7 @@ class Decider:
         if a.shape == b.shape and not a.acts:
             frame.trace.extend(first)
         elif a or b:
-            frame.trace.append(Branch(test.key, a, b))
+            frame.trace.append(Branch(test.key, a, b, Site(frame.module, node)))
         if one.status != NEXT or two.status != NEXT:
             if one.status == NEXT:
                 frame.variables, frame.facts = after_one, facts_one

@@ -70,11 +70,12 @@ class Exit:
 
 @dataclass(frozen=True)
 class Branch:
-    """One sequence or another, by the unknown ``key``."""
+    """One sequence or another, by the unknown ``key``; ``site`` is the condition as written."""
 
     key: int
     yes: Trace
     no: Trace
+    site: Site
 
     @cached_property
     def shape(self) -> object:
@@ -260,7 +261,7 @@ def before_exits(items: Trace, extra: Trace) -> Trace:
             result.extend(extra)
         elif isinstance(item, Branch) and (item.yes.exits or item.no.exits):
             yes = _insert(item.yes, extra)
-            item = Branch(item.key, yes, _insert(item.no, extra))
+            item = replace(item, yes=yes, no=_insert(item.no, extra))
         result.append(item)
     if not (result and isinstance(result[-1], Exit)):
         result.extend(extra)
@@ -273,7 +274,7 @@ def _insert(items: Trace, extra: Trace) -> Trace:
         if isinstance(item, Exit):
             result.extend(extra)
         elif isinstance(item, Branch) and (item.yes.exits or item.no.exits):
-            item = Branch(item.key, _insert(item.yes, extra), _insert(item.no, extra))
+            item = replace(item, yes=_insert(item.yes, extra), no=_insert(item.no, extra))
         result.append(item)
     return Trace(result)
 
@@ -285,9 +286,8 @@ def without_failures(items: Trace) -> Trace:
     result: list[Item] = []
     for item in items:
         if isinstance(item, Branch):
-            result.append(
-                Branch(item.key, without_failures(item.yes), without_failures(item.no))
-            )
+            yes, no = without_failures(item.yes), without_failures(item.no)
+            result.append(replace(item, yes=yes, no=no))
         elif isinstance(item, Loop | Scope):
             result.append(replace(item, body=without_failures(item.body)))
         elif not (isinstance(item, Exit) and item.kind == "raise"):
@@ -302,9 +302,8 @@ def replace_yield(items: Trace, body: Trace) -> Trace:
         if isinstance(item, Yield):
             result.extend(body)
         elif isinstance(item, Branch):
-            result.append(
-                Branch(item.key, replace_yield(item.yes, body), replace_yield(item.no, body))
-            )
+            yes, no = replace_yield(item.yes, body), replace_yield(item.no, body)
+            result.append(replace(item, yes=yes, no=no))
         elif isinstance(item, Loop):
             result.append(
                 Loop(item.site, replace_yield(item.body, body), item.endless, item.guards)

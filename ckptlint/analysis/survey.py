@@ -7,7 +7,7 @@ A function is looked at by itself, and again inside each of its callers. What it
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ckptlint.analysis.compare import Divergence, compare, merged
@@ -55,6 +55,20 @@ class Survey:
 
 
 @dataclass(frozen=True)
+class Watched:
+    """What the rank classes do in one function that is looked at by itself.
+
+    ``decided`` are the truths that rank tests had on each class, by their places.
+    """
+
+    name: str
+    site: Site
+    traces: Mapping[RankClass, Trace]
+    divergences: tuple[Divergence, ...]
+    decided: Mapping[RankClass, Mapping[tuple[str, int, int], Collection[bool]]]
+
+
+@dataclass(frozen=True)
 class _Entry:
     """A function, a nested function or a file to be looked at by itself."""
 
@@ -74,6 +88,40 @@ class _Seen:
     divergences: list[Divergence]
     inlined: frozenset[ast.AST]
     traces: Mapping[RankClass, Trace] = field(default_factory=dict)
+
+
+def watch(
+    world: World, module: Module, wanted: Callable[[str, ast.AST], bool]
+) -> tuple[Watched, ...]:
+    """Look at the wanted functions of one module, whether or not ranks may differ in them.
+
+    ``wanted`` is asked with the name and the definition; nested functions are met only inside the
+    functions that are looked at. What could not be analysed is left out.
+    """
+    surveyor = _Surveyor(world)
+    entries = [
+        _Entry(Site(module, function.node), function.qualname, function)
+        for function in module.functions
+    ]
+    entries.append(_Entry(Site(module, module.tree), "<module>"))
+    seen = [surveyor.look(entry) for entry in entries if wanted(entry.name, entry.node)]
+    seen += [
+        surveyor.look(entry)
+        for entry in surveyor.nested()
+        if entry.site.module is module and wanted(entry.name, entry.node)
+    ]
+    decided = {ranks: run.decided for ranks, run in surveyor.interpreters.items()}
+    return tuple(
+        Watched(
+            each.entry.name,
+            each.entry.site,
+            each.traces,
+            tuple(each.divergences),
+            decided,
+        )
+        for each in seen
+        if each.traces
+    )
 
 
 def survey(world: World, within: Collection[Module] | None = None) -> Survey:

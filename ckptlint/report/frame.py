@@ -88,10 +88,10 @@ class _Line:
     """
 
     def __init__(self, line: str, marks: Sequence[Mark], room: int) -> None:
-        shown = [_visible(character) for character in line.rstrip()]
+        shown = [visible(character) for character in line.rstrip()]
         self._stops = [0]
         for text in shown:
-            self._stops.append(self._stops[-1] + sum(map(_cells, text)))
+            self._stops.append(self._stops[-1] + sum(map(cells, text)))
         first = min((mark.span.column - 1 for mark in marks), default=0)
         first = min(first, len(shown))
         self._from = 0
@@ -118,7 +118,8 @@ class _Line:
         return self._stops[column] - self._stops[self._from] + len(self._left)
 
 
-def _visible(character: str) -> str:
+def visible(character: str) -> str:
+    """Return what to show of a character: nothing that steers the terminal."""
     if character == "\t":
         return " " * _TAB
     if character.isprintable() or unicodedata.category(character) == "Zs":
@@ -126,7 +127,8 @@ def _visible(character: str) -> str:
     return "\N{REPLACEMENT CHARACTER}"
 
 
-def _cells(character: str) -> int:
+def cells(character: str) -> int:
+    """Return how many cells of a terminal a character takes."""
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
