@@ -19,6 +19,7 @@ import os
 import statistics
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -84,6 +85,8 @@ def fork(action: Callable[[], object]) -> tuple[int, int]:
         os.close(reader)
         try:
             os.write(writer, (json.dumps(action()) + "\n").encode())
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(0)
     os.close(writer)
