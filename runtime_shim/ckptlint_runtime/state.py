@@ -89,12 +89,26 @@ def restore(parts: Mapping[str, Any], loaded: Mapping[str, Tree], mode: str) -> 
         if _is_wrapped(part):
             set_model_state_dict(part, model_state_dict=tree, options=options)
         elif (owner := _owner(part, parts)) is not None:
-            set_optimizer_state_dict(owner, part, optim_state_dict=tree, options=options)
+            _set_optimizer(owner, part, tree, options)
         elif hasattr(part, "load_state_dict"):
             part.load_state_dict(tree)
         else:
             values[name] = tree
     return values
+
+
+def _set_optimizer(
+    owner: torch.nn.Module, optimizer: torch.optim.Optimizer, tree: Tree, options: StateDictOptions
+) -> None:
+    """torch's own way to load it turns tuples, such as Adam's betas, to lists; turn them back."""
+    tuples = [
+        [name for name, value in group.items() if isinstance(value, tuple)]
+        for group in optimizer.param_groups
+    ]
+    set_optimizer_state_dict(owner, optimizer, optim_state_dict=tree, options=options)
+    for group, names in zip(optimizer.param_groups, tuples, strict=True):
+        for name in names:
+            group[name] = tuple(group[name])
 
 
 def templates(parts: Mapping[str, Any]) -> dict[str, Tree]:
@@ -111,28 +125,64 @@ def templates(parts: Mapping[str, Any]) -> dict[str, Tree]:
 
 
 def staged(tree: Tree) -> Tree:
-    """A copy in host memory that later steps of the training loop cannot change."""
-    if isinstance(tree, torch.Tensor):
-        if type(tree).__name__ == "ShardedTensor":
-            return copy.deepcopy(tree)
-        return tree.detach().to("cpu", copy=True)
-    return _rebuild(tree, staged, copy.deepcopy)
+    """A copy in host memory that later steps of the training loop cannot change.
+
+    What is one tensor under several names (tied weights) is copied once and stays one.
+    """
+    copies: dict[Any, torch.Tensor] = {}
+
+    def copied(leaf: Tree) -> Tree:
+        if not isinstance(leaf, torch.Tensor) or type(leaf).__name__ == "ShardedTensor":
+            return copy.deepcopy(leaf)
+        if not _is_plain(leaf):
+            return leaf.detach().to("cpu", copy=True)
+        same = (leaf.device, leaf.data_ptr(), leaf.dtype, leaf.shape, leaf.stride())
+        if same not in copies:
+            copies[same] = leaf.detach().to("cpu", copy=True)
+        return copies[same]
+
+    return _rebuild(tree, copied)
+
+
+def size_of(tree: Tree) -> int:
+    """Bytes of the tensors in ``tree``; storage that several of them share counts once."""
+    storages: dict[int, int] = {}
+
+    def note(leaf: Tree) -> Tree:
+        if _is_plain(leaf):
+            storage = leaf.untyped_storage()
+            storages[storage.data_ptr()] = storage.nbytes()
+        elif isinstance(leaf, torch.Tensor):
+            storages[-id(leaf)] = leaf.numel() * leaf.element_size()
+        return leaf
+
+    _rebuild(tree, note)
+    return sum(storages.values())
+
+
+def _is_plain(leaf: Tree) -> bool:
+    """Whether ``leaf`` is a tensor with one storage of its own; some subclasses have none."""
+    kinds = (torch.Tensor, torch.nn.Parameter)
+    return type(leaf) in kinds and leaf.layout == torch.strided
 
 
 def _gather(tree: Tree) -> Tree:
     """Replace each tensor spread over ranks by the whole one. Collective if there is any."""
-    if isinstance(tree, torch.Tensor):
-        full = getattr(tree, "full_tensor", None)
-        return tree if full is None else full()
-    return _rebuild(tree, _gather, lambda leaf: leaf)
+
+    def whole(leaf: Tree) -> Tree:
+        full = getattr(leaf, "full_tensor", None) if isinstance(leaf, torch.Tensor) else None
+        return leaf if full is None else full()
+
+    return _rebuild(tree, whole)
 
 
-def _rebuild(tree: Tree, inner: Callable[[Tree], Tree], leaf: Callable[[Tree], Tree]) -> Tree:
+def _rebuild(tree: Tree, leaf: Callable[[Tree], Tree]) -> Tree:
+    """The same containers, with ``leaf`` of everything that is none."""
     if type(tree) is dict or (isinstance(tree, Mapping) and hasattr(tree, "copy")):
-        fresh = {key: inner(value) for key, value in tree.items()}
+        fresh = {key: _rebuild(value, leaf) for key, value in tree.items()}
         return fresh if type(tree) is dict else _like(tree, fresh)
     if type(tree) in (list, tuple):
-        return type(tree)(inner(value) for value in tree)
+        return type(tree)(_rebuild(value, leaf) for value in tree)
     return leaf(tree)
 
 

@@ -40,6 +40,17 @@ def test_the_state_is_the_one_at_the_call(tmp_path: Path, mode: str) -> None:
     assert loaded["v"] == {"list": [1]}
 
 
+def test_tied_weights_are_copied_and_written_once(tmp_path: Path) -> None:
+    weight = torch.ones(50_000)
+    state = {"model": {"head": weight, "embedding": weight.detach(), "half": weight[:25_000]}}
+    path = async_save_checkpoint(state, tmp_path / "a").result()
+    assert (path / "state.pt").stat().st_size < 350_000
+    model = load_checkpoint(path).values["model"]
+    model["head"][0] = 2.0
+    assert model["embedding"][0] == 2.0
+    assert model["half"].tolist() == [1.0] * 25_000
+
+
 def test_the_next_save_waits_for_the_one_before(tmp_path: Path) -> None:
     def program(rank: int) -> Any:
         for step in range(4):

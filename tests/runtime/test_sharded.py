@@ -94,6 +94,7 @@ def test_fsdp2_and_its_optimizer_come_back(tmp_path: Path, mode: str, background
         moment = optimizer.state[group["params"][0]]["exp_avg"]
         assert float(moment.full_tensor().abs().sum()) > 0
         assert group["lr"] == 0.1
+        assert group["betas"] == (0.9, 0.999)  # a tuple, as it was saved
         assert loaded.values == {"step": 1}
         return whole(module)
 
