@@ -47,6 +47,7 @@ class Call:
         #: Made by the first rank for this call, the same on all.
         self.nonce = ""
         self.where = caller()
+        self.started = time.monotonic()
         self.timings: list[PhaseTiming] = []
         self._facts: dict[str, Json] = {}
         self._store: ControlStore = channel.store

@@ -88,6 +88,7 @@ def log_saved(call: Call, request: SaveRequest, size: int) -> None:
         "mode": request.mode,
         "world_size": call.channel.world_size,
         "bytes": size,
+        "seconds": round(time.monotonic() - call.started, 6),
         "phases": [asdict(timing) for timing in call.timings],
     }
     _log.info("%s", json.dumps(record), extra={"checkpoint": record})

@@ -38,24 +38,27 @@ class Ledger:
         return records
 
 
-def writer_into(folder: Path, progress: Callable[[int], None]) -> tuple[FileSystemWriter, Ledger]:
-    """A storage writer for ``folder``, and the ledger of what it writes."""
+def writer_into(folder: Path, wrote: Callable[[int], None]) -> tuple[FileSystemWriter, Ledger]:
+    """A storage writer for ``folder``, and the ledger of what it writes.
+
+    ``wrote`` is called with the number of bytes after each write (from torch 2.3 on).
+    """
     ledger = Ledger(folder)
     exchangeable = _FileSystem is not object
     # The exchanged file system syncs by itself, where a failure or a death can be tested.
     writer = FileSystemWriter(folder, sync_files=not exchangeable)
     if exchangeable:
-        writer.fs = _CheckedFileSystem(ledger, progress)
+        writer.fs = _CheckedFileSystem(ledger, wrote)
     return writer, ledger
 
 
 class _CheckedFileSystem(_FileSystem):  # type: ignore[misc]
     """torch's file system, writing through the layer and entering each file in the ledger."""
 
-    def __init__(self, ledger: Ledger, progress: Callable[[int], None]) -> None:
+    def __init__(self, ledger: Ledger, wrote: Callable[[int], None]) -> None:
         super().__init__()
         self._ledger = ledger
-        self._progress = progress
+        self._wrote = wrote
 
     @contextmanager
     def create_stream(self, path: str | os.PathLike[str], mode: str) -> Generator[Any, None, None]:
@@ -65,7 +68,7 @@ class _CheckedFileSystem(_FileSystem):  # type: ignore[misc]
                 yield stream
             return
         target = Path(path)
-        with files.layer.create(target, self._progress, sync_on_close=True) as file:
+        with files.layer.create(target, self._wrote, sync_on_close=True) as file:
             self._ledger.written[target.name] = file
             with file.telling():
                 yield file

@@ -22,8 +22,8 @@ T = TypeVar("T")
 #: Blocks from this size on, in bytes, are checksummed on a second thread while they are written.
 _PARALLEL_FROM = 1 << 20
 _READ_BLOCK = 1 << 22
-#: After so many bytes the disk is set to work while the next ones are produced.
-_FLUSH_EVERY = 1 << 26
+#: Bytes after which progress is told, and the disk set to work while the next ones are produced.
+_PIECE = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class CheckedFile(io.RawIOBase):
         self._size = 0
         self._crc32 = 0
         #: The first error of a write; a serializer above may bury it under one of its own.
-        self.error: OSError | None = None
+        self.error: Exception | None = None
 
     def writable(self) -> bool:
         return True
@@ -133,19 +133,14 @@ class CheckedFile(io.RawIOBase):
         view = memoryview(data).cast("B")
         try:
             self._layer.perform("write", self._path, lambda: self._write_checked(view))
-            self._flush_early()
-        except OSError as error:
+        except Exception as error:
             self.error = self.error or error
             raise
-        if self._progress is not None:
-            self._progress(self._size)
         return view.nbytes
 
     def sync(self) -> FileRecord:
         """fsync, and say what the file holds."""
-        if self._flush is not None:
-            self._flush.result()  # the system reports a failed flush once: here, or never
-        self._layer.perform("fsync", self._path, lambda: os.fsync(self._descriptor))
+        self._layer.perform("fsync", self._path, self._sync_all)
         return self.record
 
     @property
@@ -168,7 +163,7 @@ class CheckedFile(io.RawIOBase):
 
     def _flush_early(self) -> None:
         """Have the disk write what is there already, so that the last fsync finds little to do."""
-        if self._size - self._flushed_at < _FLUSH_EVERY or self._helper is None:
+        if self._size - self._flushed_at < _PIECE or self._helper is None:
             return
         if self._flush is not None:
             if not self._flush.done():
@@ -176,6 +171,11 @@ class CheckedFile(io.RawIOBase):
             self._flush.result()
         self._flush = self._submit(getattr(os, "fdatasync", os.fsync), self._descriptor)
         self._flushed_at = self._size
+
+    def _sync_all(self) -> None:
+        if self._flush is not None:
+            self._flush.result()  # the system reports a failed flush once: here, or never
+        os.fsync(self._descriptor)
 
     def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T] | None:
         """Run ``work`` on a helper thread; None when there is no more starting of threads."""
@@ -196,12 +196,16 @@ class CheckedFile(io.RawIOBase):
             # Not before the checksum is done may the caller have its memory back.
             done = zlib.crc32(view, self._crc32) if checksum is None else checksum.result()
         self._crc32 = done
-        self._size += view.nbytes
 
     def _write_all(self, view: memoryview) -> None:
         done = 0
         while done < view.nbytes:
-            done += os.write(self._descriptor, view[done : done + (1 << 30)])
+            written = os.write(self._descriptor, view[done : done + _PIECE])
+            done += written
+            self._size += written
+            if self._progress is not None:
+                self._progress(written)
+            self._flush_early()
 
     @contextmanager
     def telling(self) -> Iterator[None]:

@@ -15,10 +15,13 @@ NAME = "state.pt"
 
 
 def write_full(
-    folder: Path, tree: Mapping[str, Any], progress: Callable[[int], None] | None = None
+    folder: Path, tree: Mapping[str, Any], wrote: Callable[[int], None] | None = None
 ) -> dict[str, FileRecord]:
-    """Write ``tree`` to ``folder/state.pt``, durably; return its record by name."""
-    with files.layer.create(folder / NAME, progress) as file, file.telling():
+    """Write ``tree`` to ``folder/state.pt``, durably; return its record by name.
+
+    ``wrote`` is called with the number of bytes after each write.
+    """
+    with files.layer.create(folder / NAME, wrote) as file, file.telling():
         torch.save(dict(tree), cast(IO[bytes], file))
         return {NAME: file.sync()}
 

@@ -13,10 +13,31 @@ MODES = ("full", "sharded")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far this rank's write has come: bytes written of ``path`` so far."""
+    """How far this rank's write has come.
+
+    ``bytes`` are those it has written of the checkpoint ``path`` so far, in all its files;
+    ``total`` are those of the tensors it has to write (headers and plain values come on top).
+    """
 
     path: Path
     bytes: int
+    total: int
+
+
+class Meter:
+    """Counts the bytes that this rank writes in one save, and tells the caller's callback."""
+
+    def __init__(self, request: SaveRequest) -> None:
+        self._request = request
+        self._bytes = 0
+        #: Bytes to write, once that is known.
+        self.total = 0
+
+    def wrote(self, amount: int) -> None:
+        """Another ``amount`` bytes are written."""
+        self._bytes += amount
+        if self._request.progress is not None:
+            self._request.progress(Progress(self._request.path, self._bytes, self.total))
 
 
 @dataclass(frozen=True)
@@ -64,8 +85,3 @@ class SaveRequest:
                 f"{str(self.path)!r} cannot name a checkpoint: hidden names and 'latest' are used "
                 "for work in progress and for the pointer"
             )
-
-    def report_progress(self, written: int) -> None:
-        """Tell the caller's callback, if there is one."""
-        if self.progress is not None:
-            self.progress(Progress(self.path, written))

@@ -18,6 +18,7 @@ from ckptlint_runtime.settings import resolve_timeouts
 from ckptlint_runtime.sharded import write_sharded_save
 from ckptlint_runtime.signals import report_sigterm
 from ckptlint_runtime.state import State, collect, parts_of
+from ckptlint_runtime.terminal import shown
 from ckptlint_runtime.verdicts import compare
 from ckptlint_runtime.write import write_engine_save, write_full_save
 
@@ -44,15 +45,20 @@ def save_checkpoint(
     ``mode="full"`` writes one file on the group's first rank; ``"sharded"`` writes each rank's
     part. ``timeout`` and ``work_timeout`` are seconds to wait for a rank to come, and for it to
     collect or write; ``keep_last`` deletes all but the newest complete checkpoints beside
-    ``path``, after the commit. ``progress`` is called on ranks that write.
+    ``path``, after the commit. ``progress`` is called on ranks that write; without it a save of
+    more than a second shows a line on the first rank if that has a terminal.
 
     Returns the absolute path once the checkpoint is durable and visible under its name, on every
     rank. Raises MissingRanksError, RanksDisagreeError or RankFailedError on every rank that is
     still there; then nothing new stands under ``path``, and what stood there before still does.
     """
-    request = SaveRequest.of(path, step, mode, overwrite, keep_last, progress)
+    asked = SaveRequest.of(path, step, mode, overwrite, keep_last, progress)
     channel, limits = open_channel(group), resolve_timeouts(timeout, work_timeout)
-    with channel.lock, report_sigterm(channel.linger):
+    with (
+        channel.lock,
+        report_sigterm(channel.linger),
+        shown(asked, channel.decides) as request,
+    ):
         call = Call(channel, "save_checkpoint", limits.enter, limits.work)
         begin(call, request, state)
         try:

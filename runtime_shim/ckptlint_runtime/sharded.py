@@ -17,7 +17,7 @@ import torch
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import Metadata
-from torch.distributed.checkpoint.planner import LoadPlan, SavePlan
+from torch.distributed.checkpoint.planner import LoadPlan, SavePlan, WriteItem
 
 from ckptlint_runtime import files
 from ckptlint_runtime.calls import Call
@@ -25,7 +25,7 @@ from ckptlint_runtime.commit import partial_folder
 from ckptlint_runtime.dcp_files import writer_into
 from ckptlint_runtime.files import FileRecord
 from ckptlint_runtime.plans import plan_from_json, plan_to_json, results_from_json, results_to_json
-from ckptlint_runtime.request import SaveRequest
+from ckptlint_runtime.request import Meter, SaveRequest
 from ckptlint_runtime.write import conclude_save, to_json
 
 Json = Any
@@ -35,7 +35,8 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
     """Plan together, write each rank's part, commit."""
     folder, channel = partial_folder(call, request), call.channel
     planner = DefaultSavePlanner()
-    writer, ledger = writer_into(folder, request.report_progress)
+    meter = Meter(request)
+    writer, ledger = writer_into(folder, meter.wrote)
     local: list[SavePlan] = []
     metadata: list[Metadata] = []
 
@@ -71,6 +72,7 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
         final = planner.finish_plan(writer.prepare_global_plan([*others, mine])[-1])
         if not final.items:
             return {"files": {}, "results": []}
+        meter.total = sum(map(_bytes_of, final.items))
         results = writer.write_data(final, planner).wait()
         files.layer.sync_dir(folder)
         names = {result.storage_data.relative_path for result in results}
@@ -118,6 +120,12 @@ def _read(
     plan: LoadPlan = reader.prepare_local_plan(planner.create_local_plan())
     (plan,) = reader.prepare_global_plan(planner.create_global_plan([plan]))
     reader.read_data(planner.finish_plan(plan), planner).wait()
+
+
+def _bytes_of(item: WriteItem) -> int:
+    if item.tensor_data is None:
+        return 0
+    return item.tensor_data.chunk.sizes.numel() * item.tensor_data.properties.dtype.itemsize
 
 
 def _empty(entry: Any) -> Any:

@@ -11,7 +11,8 @@ from ckptlint_runtime.commit import commit, log_saved, partial_folder
 from ckptlint_runtime.engines import Engine, check_complete, sync_share
 from ckptlint_runtime.files import FileRecord
 from ckptlint_runtime.full import write_full
-from ckptlint_runtime.request import SaveRequest
+from ckptlint_runtime.request import Meter, SaveRequest
+from ckptlint_runtime.state import size_of
 
 Json = Any
 
@@ -22,7 +23,9 @@ def write_full_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -
     def work() -> Json:
         if not call.channel.decides:
             return {"files": {}}
-        records = write_full(partial_folder(call, request), tree, request.report_progress)
+        meter = Meter(request)
+        meter.total = size_of(tree)
+        records = write_full(partial_folder(call, request), tree, meter.wrote)
         return {"files": to_json(records)}
 
     conclude_save(call, request, "write", list(tree), work, "full")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 import signal
 import time
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import torch.distributed as dist
 from harness import attempt, run_ranks
 
@@ -172,30 +170,3 @@ def test_a_root_that_is_not_shared_is_a_disagreement(tmp_path: Path) -> None:
         found = outcome.value
         assert (found["error"], found["name"]) == ("RanksDisagreeError", "latest checkpoint")
         assert [1] in found["value"].values()
-
-
-def test_one_record_per_save_says_bytes_phases_and_the_slowest_rank(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, logger="ckptlint_runtime"):
-        save_checkpoint({"n": 1}, tmp_path / "a", step=3)
-    (record,) = [found for found in caplog.records if hasattr(found, "checkpoint")]
-    body = record.checkpoint
-    assert json.loads(record.getMessage()) == body
-    assert body["step"] == 3
-    assert body["bytes"] == (tmp_path / "a" / "state.pt").stat().st_size
-    assert [timing["phase"] for timing in body["phases"]] == [
-        "enter",
-        "prepare",
-        "state_dict",
-        "write",
-    ]
-    assert body["phases"][-1]["slowest_rank"] == 0
-
-
-def test_progress_is_told_while_writing(tmp_path: Path) -> None:
-    told: list[int] = []
-    state = {"t": torch.zeros(1_000_000)}
-    save_checkpoint(state, tmp_path / "a", progress=lambda progress: told.append(progress.bytes))
-    assert told == sorted(told)
-    assert told[-1] == (tmp_path / "a" / "state.pt").stat().st_size
