@@ -35,6 +35,7 @@ class Request:
     ``sources`` are all files of the project (whatever was asked for, plus what surrounds it);
     ``asked`` the display names of those whose findings are wanted; ``root`` the project's folder,
     where requirement files and settings show versions and backends; ``codes`` the rules to run.
+    With ``around`` the findings of all other files come along, without fixes.
     """
 
     sources: Sequence[Source]
@@ -43,6 +44,7 @@ class Request:
     facts: FactSet
     codes: Collection[str]
     fixes: bool = False
+    around: bool = False
 
 
 def analyse(request: Request) -> tuple[Finding, ...]:
@@ -104,6 +106,8 @@ class _Analysis:
                 if self.request.fixes and module.fix is not None:
                     proposals = module.fix(fault, self.knowledge)
                     finding = replace(finding, fix=trials.first(proposals, fault, finding))
+                yield finding
+            elif self.request.around:
                 yield finding
 
     @cached_property

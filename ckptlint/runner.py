@@ -8,16 +8,14 @@ from pathlib import Path
 
 from ckptlint.apply import WriteError, apply_round, write
 from ckptlint.catalogue import NOT_ANALYSED
-from ckptlint.config import Settings
 from ckptlint.discovery import Discovery, ProjectFiles
 from ckptlint.engine import Request, analyse, not_analysed
 from ckptlint.facts import FactSet
 from ckptlint.finding import Applicability, Edit, Finding, Span
-from ckptlint.ignores import patterns
 from ckptlint.project import display_path
 from ckptlint.reading import read, source
+from ckptlint.shown import judges_comments, visible
 from ckptlint.source import Source, SourceError
-from ckptlint.suppress import Comments, comments, suppression
 
 Analyse = Callable[[Request], Sequence[Finding]]
 _MAX_ROUNDS = 10
@@ -115,7 +113,7 @@ class Runner:
         original = sources
         found = self._analysed(files, sources, asked, failures)
         failed = {finding.span.path for finding in found if finding.code == NOT_ANALYSED}
-        first = findings = self._kept(found, files, sources)
+        first = findings = self._kept(found, files, sources, asked)
         fixed: list[Finding] = []
         rounds = _MAX_ROUNDS if self.mode.allowed else 0
         for _ in range(rounds):
@@ -125,7 +123,7 @@ class Runner:
             fixed.extend(placed(finding, sources) for finding in applied.findings)
             sources = {**sources, **applied.sources}
             found = self._analysed(files, sources, asked, failures)
-            findings = self._kept(found, files, sources)
+            findings = self._kept(found, files, sources, asked)
         changes = [
             (original[name], source)
             for name, source in sorted(sources.items())
@@ -180,6 +178,9 @@ class Runner:
             facts=self.facts + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
+            around=judges_comments(
+                files.settings, (sources[name] for name in asked if name in sources)
+            ),
         )
         unread = [
             not_analysed(name, error.reason, error.line, error.cell)
@@ -189,9 +190,13 @@ class Runner:
         return [*unread, *self.analyse(request)]
 
     def _kept(
-        self, found: Iterable[Finding], files: ProjectFiles, sources: Mapping[str, Source]
+        self,
+        found: Iterable[Finding],
+        files: ProjectFiles,
+        sources: Mapping[str, Source],
+        asked: Collection[str],
     ) -> list[Finding]:
-        kept = visible(found, files.settings, sources, self.cwd, self.noqa)
+        kept = visible(found, files.settings, sources, asked, self.cwd, self.noqa)
         return sorted(kept, key=lambda finding: finding.sort_key)
 
     def _write(self, changes: Iterable[tuple[Source, Source]]) -> dict[str, str]:
@@ -221,39 +226,3 @@ def placed(finding: Finding, sources: Mapping[str, Source]) -> Finding:
         fix = replace(fix, edits=edits)
     related = tuple(replace(each, span=place(each.span)) for each in finding.related)
     return replace(finding, span=place(finding.span), related=related, fix=fix)
-
-
-def visible(
-    findings: Iterable[Finding],
-    settings: Settings,
-    sources: Mapping[str, Source],
-    cwd: Path,
-    noqa: bool = True,
-) -> list[Finding]:
-    """Return the findings that the settings and the comments in the files leave."""
-    known: dict[str, Comments] = {}
-
-    def comments_of(name: str) -> Comments:
-        if name not in known:
-            known[name] = comments(sources[name]) if name in sources else Comments()
-        return known[name]
-
-    return [
-        finding
-        for finding in findings
-        if finding.code in settings.codes
-        and finding.confidence.level >= settings.confidence.level
-        and not ignored_in_file(finding, settings, cwd)
-        and suppression(finding, comments_of, noqa) is None
-    ]
-
-
-def ignored_in_file(finding: Finding, settings: Settings, cwd: Path) -> bool:
-    """Say whether ``per-file-ignores`` silence a finding; patterns are those of ``exclude``."""
-    path = str(cwd / finding.span.path)
-    for pattern, codes in settings.per_file_ignores:
-        if finding.code in codes:
-            compiled = patterns(str(settings.base), [pattern])
-            if compiled is not None and compiled.verdict(path, folder=False):
-                return True
-    return False

@@ -1,6 +1,7 @@
 """Comments that silence findings: ``# ckptlint: ignore[CKP101] reason`` and ``# noqa: CKP101``.
 
-They are found with ``tokenize``, so a comment that is quoted in a string is none.
+They are found with ``tokenize``, so a comment that is quoted in a string is none; nor is one that
+is quoted in another comment, behind anything but a space.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from ckptlint.source import Source, SourceError
 
 Kind = Literal["line", "file", "noqa"]
 
+# A reason ends where another comment begins; "#12" is the number of an issue.
 _OURS = re.compile(
-    r"#\s*ckptlint:\s*ignore(?P<file>-file)?(?!\w)(?:\s*\[(?P<codes>[^\]]*)\])?(?P<reason>[^#]*)"
+    r"(?<!\S)#\s*ckptlint:\s*ignore(?P<file>-file)?(?!\w)(?:\s*\[(?P<codes>[^\]]*)\])?"
+    r"(?P<reason>(?:[^#]|#(?=\d))*)"
 )
 _NOQA = re.compile(
     r"#\s*noqa(?!\w)(?:\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE
@@ -56,8 +59,8 @@ class Comments:
     starts: Mapping[int, int] = field(default_factory=dict)
     alone: frozenset[int] = frozenset()
 
-    def covering(self, code: str, span: Span, own: bool) -> Suppression | None:
-        """Return the comment that silences a finding with this span.
+    def covering(self, code: str, span: Span, own: bool) -> Iterator[Suppression]:
+        """Yield the comments that silence a finding with this span.
 
         ``own`` is false for a related place: there a bare ``# noqa``, which rarely is about us,
         does not count.
@@ -69,8 +72,7 @@ class Comments:
                 (each.kind == "line" or own or each.codes)
                 and (span.line <= each.line <= span.end_line or self._above(each, span))
             ):
-                return each
-        return None
+                yield each
 
     def _above(self, comment: Suppression, span: Span) -> bool:
         if comment.kind != "line" or comment.line not in self.alone:
@@ -128,19 +130,19 @@ def _parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
         )
 
 
-def suppression(
+def suppressions(
     finding: Finding, comments_of: Callable[[str], Comments], noqa: bool = True
-) -> tuple[str, Suppression] | None:
-    """Return the comment that silences a finding and the file it stands in, or None.
+) -> Iterator[tuple[str, Suppression]]:
+    """Yield the comments that silence a finding, each with the file it stands in.
 
     ``comments_of`` gives the comments of a file by its display name. Without ``noqa`` those
     comments are left to whoever called.
     """
     spans = [finding.span, *(related.span for related in finding.related)]
     for position, span in enumerate(spans):
-        found = comments_of(span.path).covering(finding.code, span, own=position == 0)
-        if found is not None and (noqa or found.kind != "noqa"):
+        for found in comments_of(span.path).covering(finding.code, span, own=position == 0):
+            if found.kind == "noqa" and not noqa:
+                continue
             if found.kind == "file" and span.path != finding.span.path:
                 continue  # silencing a whole file is about the findings in it
-            return span.path, found
-    return None
+            yield span.path, found

@@ -22,6 +22,7 @@ from ckptlint_rules import (
     ckp108_collectives_out_of_order,
     ckp110_raise_before_collective,
     ckp900_file_not_analysed,
+    ckp901_unused_suppression,
 )
 
 FACTS = Path(__file__).parent / "facts"
@@ -56,6 +57,7 @@ _MODULES = (
     ckp108_collectives_out_of_order,
     ckp110_raise_before_collective,
     ckp900_file_not_analysed,
+    ckp901_unused_suppression,
 )
 
 RULES: Mapping[str, RuleModule] = {

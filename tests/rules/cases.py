@@ -17,9 +17,11 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ckptlint.apply import apply_round
+from ckptlint.config import Settings
 from ckptlint.engine import Request, analyse
 from ckptlint.facts import FactSet
 from ckptlint.finding import Applicability, Confidence, Finding, Severity
+from ckptlint.shown import visible
 from ckptlint.source import Source
 from ckptlint_rules import RULES, facts
 
@@ -143,7 +145,7 @@ def _is_project(path: Path) -> bool:
 
 
 def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> list[Finding]:
-    """Analyse sources as the command line does, and keep what is shown by default."""
+    """Analyse sources as the command line does, and keep what all rules show by default."""
     request = Request(
         sources=tuple(sources.values()),
         asked=frozenset(sources),
@@ -152,9 +154,8 @@ def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> 
         codes=tuple(RULES),
         fixes=fixes,
     )
-    return [
-        finding for finding in analyse(request) if finding.confidence is not Confidence.POSSIBLE
-    ]
+    settings = Settings(base=root, codes=frozenset(RULES))
+    return visible(analyse(request), settings, sources, frozenset(sources), root)
 
 
 def analysed_text(text: str, path: Path = FIXTURES / "example.py") -> list[Finding]:

@@ -85,7 +85,7 @@ def test_all_places_lie_inside_their_files(case: Case) -> None:
     for finding in findings(case):
         for span in [finding.span, *(place.span for place in finding.related)]:
             assert_inside(span, case.sources[span.path])
-        if finding.code != "CKP900":
+        if finding.code not in ("CKP900", "CKP901"):
             assert finding.related, "a finding shows what keeps the ranks apart"
 
 

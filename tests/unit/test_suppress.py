@@ -8,7 +8,7 @@ import pytest
 
 from ckptlint.finding import Confidence, Finding, Related, Severity, Span
 from ckptlint.source import Source
-from ckptlint.suppress import comments, suppression
+from ckptlint.suppress import comments, suppressions
 
 
 def silenced(
@@ -33,7 +33,7 @@ def silenced(
         "f",
         places,
     )
-    return suppression(finding, lambda _: comments(source), noqa) is not None
+    return next(suppressions(finding, lambda _: comments(source), noqa), None) is not None
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,7 @@ def test_a_comment_on_the_line_silences(comment: str) -> None:
         "# ckptlint: ignore[CKP102]",
         "# ckptlint: ignore[]",
         "# ckptlint: ignored",
+        "# write `# ckptlint: ignore[CKP101]` here",
         "# ckptlint ignore[CKP101]",
         "# noqa: E501",
         "# noqable",
@@ -138,7 +139,7 @@ def test_a_comment_for_another_file_does_not_count_for_a_finding_that_leads_ther
     )
     main = Source(Path("/a.py"), "a.py", b"save()\n")
     sources = {"a.py": main, "h.py": helper}
-    assert suppression(finding, lambda name: comments(sources[name])) is None
+    assert list(suppressions(finding, lambda name: comments(sources[name]))) == []
 
 
 def test_noqa_can_be_left_to_the_caller() -> None:
@@ -152,6 +153,12 @@ def test_a_torn_file_keeps_the_comments_above_the_fault() -> None:
 
 def test_form_feeds_and_odd_line_ends_do_not_shift_lines() -> None:
     assert silenced("\x0c\r\nx = 1\r\nsave()  # ckptlint: ignore\r\n", 3)
+
+
+def test_a_number_of_an_issue_belongs_to_the_reason() -> None:
+    text = b"save()  # ckptlint: ignore[CKP101] see #12, local  # type: ignore\n"
+    (found,) = comments(Source(Path("/a.py"), "a.py", text)).suppressions
+    assert found.reason == "see #12, local"
 
 
 def test_the_reason_and_the_place_are_kept() -> None:
