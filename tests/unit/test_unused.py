@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ckptlint import catalogue
-from ckptlint.apply import edited
 from ckptlint.finding import Finding
 from ckptlint.rule import Rule
 from ckptlint.source import Source
@@ -37,7 +36,7 @@ def source(text: str) -> Source:
 def cleaned(text: str, silenced: frozenset[str] = frozenset()) -> str:
     (finding,) = judged(text, silenced)
     assert finding.fix is not None
-    return edited(source(text), finding.fix.edits).text
+    return source(text).edited(finding.fix.edits).text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_what_is_used_stays(before: str, after: str) -> None:
     known = {**RULES, "CKP201": replace(RULES["CKP101"], code="CKP201")}
     (finding,) = judged(before, frozenset({"CKP101"}), ALL | {"CKP201"}, known)
     assert finding.fix is not None
-    assert edited(source(before), finding.fix.edits).text == after
+    assert source(before).edited(finding.fix.edits).text == after
 
 
 def test_a_comment_that_is_used_is_not_found() -> None:
