@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
+from ckptlint import atomic
 from ckptlint.finding import Applicability, Edit, Finding
 from ckptlint.source import Source, SourceError
 
@@ -108,25 +107,6 @@ def write(before: Source, after: Source) -> None:
         with open(path, "rb") as file:
             if file.read() != before.data:
                 raise WriteError("it was changed while it was analysed")
-        _replace(path, after.data, status)
+        atomic.replace(path, after.data)
     except OSError as error:
         raise WriteError(error.strerror or str(error)) from error
-
-
-def _replace(path: str, data: bytes, status: os.stat_result) -> None:
-    folder = os.path.dirname(path)
-    handle, temporary = tempfile.mkstemp(prefix=".ckptlint-", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if hasattr(os, "chown"):
-            with suppress(PermissionError):  # only root may give a file away
-                os.chown(temporary, status.st_uid, status.st_gid)
-        os.chmod(temporary, stat.S_IMODE(status.st_mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ckptlint import __version__
-from ckptlint.choices import FORMATS, LEVELS
+from ckptlint.options import RuleName, Sectioned, Suggesting, check_options
 
 if TYPE_CHECKING:
     from ckptlint.rule import Rule
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
+
+
+@click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="ckptlint %(version)s")
 def cli() -> None:
     """Find collective calls and checkpoint saves that only some ranks reach.
@@ -26,49 +29,9 @@ def cli() -> None:
     """
 
 
-@cli.command()
-@click.argument("paths", nargs=-1)
-@click.option("--fix", is_flag=True, help="Apply safe fixes and report what remains.")
-@click.option(
-    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: apply also fixes to be read."
-)
-@click.option(
-    "--diff", is_flag=True, help="Print what --fix would change as a patch; write nothing."
-)
-@click.option(
-    "--select",
-    metavar="CODES",
-    multiple=True,
-    help="Rules to check instead of the default: codes, beginnings of codes, or ALL.",
-)
-@click.option("--extend-select", metavar="CODES", multiple=True, help="Rules to check besides.")
-@click.option("--ignore", metavar="CODES", multiple=True, help="Rules not to check.")
-@click.option(
-    "--confidence",
-    type=click.Choice(LEVELS),
-    help="Show findings at least this sure.  [default: likely]",
-)
-@click.option("--output-format", type=click.Choice(FORMATS), help="How to report.  [default: full]")
-@click.option(
-    "--output-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report to this file.",
-)
-@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
-@click.option("--include-tests", is_flag=True, help="Check test files that are found by walking.")
-@click.option("--force-exclude", is_flag=True, help="Heed exclusions for files named here, too.")
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Take the settings from this file.",
-)
-@click.option("--isolated", is_flag=True, help="Take no settings from any file.")
-@click.option(
-    "--stdin-filename",
-    type=click.Path(path_type=Path),
-    help="Check standard input (path -) as if it stood in this file.",
-)
+@cli.command(cls=Sectioned)
+@click.argument("paths", nargs=-1, type=click.Path())
+@check_options
 def check(**options: object) -> None:
     """Check files and folders (default: the current folder).
 
@@ -76,16 +39,27 @@ def check(**options: object) -> None:
     build mismatches on purpose; a file that is named is always checked. Write - to check standard
     input.
 
+    \b
+    Examples:
+      ckptlint check                         the whole project
+      ckptlint check train.py --diff         what --fix would change
+      ckptlint check --update-baseline --baseline ckptlint-baseline.json
+      ckptlint check --output-format sarif --output-file ckptlint.sarif
+
     Exit status: 0 when nothing was found, 1 when something was, 2 when the usage was wrong or a
     file could not be analysed.
     """
     from ckptlint.checking import Invocation, run
 
-    sys.exit(run(Invocation.from_options(options)))
+    try:
+        sys.exit(run(Invocation.from_options(options)))
+    except KeyboardInterrupt:
+        click.echo("ckptlint: interrupted", err=True)
+        sys.exit(_INTERRUPTED)
 
 
 @cli.command()
-@click.argument("code")
+@click.argument("code", type=RuleName())
 def explain(code: str) -> None:
     """Explain a rule, given its code or its name."""
     rule = _rule(code)
@@ -164,6 +138,23 @@ def trace(target: str, output_format: str | None, output_file: Path | None) -> N
     from ckptlint.trace.command import Target, run
 
     run(Target.parse(target), output_format, output_file)  # type: ignore[arg-type]
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def completion(shell: str) -> None:
+    """Print the script that completes commands, options, codes and formats in a shell.
+
+    \b
+    In ~/.bashrc:                   eval "$(ckptlint completion bash)"
+    In ~/.zshrc:                    eval "$(ckptlint completion zsh)"
+    In ~/.config/fish/config.fish:  ckptlint completion fish | source
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "ckptlint", "_CKPTLINT_COMPLETE").source())
 
 
 def main() -> None:

@@ -159,7 +159,8 @@ def in_deep_stack(work: Callable[[], _T]) -> _T:
     limit, size = sys.getrecursionlimit(), threading.stack_size(_STACK)
     sys.setrecursionlimit(max(limit, _RECURSION))
     try:
-        thread = threading.Thread(target=target, name="analysis")
+        # A daemon, so that Ctrl-C ends the process while the analysis goes on.
+        thread = threading.Thread(target=target, name="analysis", daemon=True)
         thread.start()
         thread.join()
     finally:
@@ -168,4 +169,3 @@ def in_deep_stack(work: Callable[[], _T]) -> _T:
     if failure:
         raise failure[0]
     return outcome[0]
-

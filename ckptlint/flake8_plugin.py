@@ -59,7 +59,7 @@ class Plugin:
         source = report.sources.get(name)
         if source is None or not _same(source, self._text):
             report = _single(self._path, self._text)
-        return (finding for finding in report.findings if finding.span.path == name)
+        return (finding for finding in report.new if finding.span.path == name)
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ckptlint.apply import WriteError, apply_round, write
+from ckptlint.baseline import Baseline, Comparison, Scope, compare, load
 from ckptlint.catalogue import NOT_ANALYSED
 from ckptlint.discovery import Discovery, ProjectFiles
 from ckptlint.engine import Request, analyse, not_analysed
@@ -15,6 +16,7 @@ from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.project import display_path
 from ckptlint.reading import read, source
 from ckptlint.shown import judges_comments, visible
+from ckptlint.silence import silencing
 from ckptlint.source import Source, SourceError
 
 Analyse = Callable[[Request], Sequence[Finding]]
@@ -34,19 +36,22 @@ class Counts:
 class Report:
     """The outcome of a run.
 
-    ``findings`` remain, ``fixed`` are gone from the new text. ``changes`` are files before and
-    after the fixes; ``sources`` all files and cells of notebooks that a finding may show, as they
-    are now, by the name that its spans have. ``errors`` are sentences about what could not be done.
-    ``baseline`` says that the findings were compared with one.
+    ``findings`` remain, ``fixed`` are gone from the new text, and so are ``silenced``, by new
+    comments. ``changes`` are files before and after the fixes; ``sources`` all files and cells of
+    notebooks that a finding may show, as they are now, by the name that its spans have; ``checked``
+    the files that were asked for and analysed. ``errors`` are sentences about what could not be
+    done. ``comparisons`` tell what the baselines hold, one for each.
     """
 
     findings: tuple[Finding, ...] = ()
     fixed: tuple[Finding, ...] = ()
+    silenced: tuple[Finding, ...] = ()
     files: Counts = Counts()
     changes: tuple[tuple[Source, Source], ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
+    checked: frozenset[str] = frozenset()
     errors: tuple[str, ...] = ()
-    baseline: bool = False
+    comparisons: tuple[Comparison, ...] = ()
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -61,11 +66,17 @@ class Report:
 
 @dataclass(frozen=True)
 class Mode:
-    """What to do with fixes: offer them, apply those of these kinds, write what comes out."""
+    """What to do with fixes: offer them, apply those of these kinds, write what comes out.
+
+    With a ``reason`` the findings are silenced by comments instead. With ``update`` a baseline
+    need not be there yet.
+    """
 
     offer: bool = True
     allowed: frozenset[Applicability] = frozenset()
     write: bool = False
+    reason: str = ""
+    update: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,16 +98,31 @@ class Runner:
     noqa: bool = True
 
     def run(self, discovery: Discovery) -> Report:
-        """Analyse every project and put the outcomes together."""
-        reports = [self._project(project) for project in discovery.projects]
+        """Analyse every project and put the outcomes together. Raises BaselineError."""
+        baselines = {
+            path: load(path, missing=self.mode.update)
+            for project in discovery.projects
+            if (path := project.settings.baseline) is not None
+        }
+        reports = [self._project(project, baselines) for project in discovery.projects]
+        pairs = list(zip(discovery.projects, reports, strict=True))
+        comparisons = tuple(
+            self._compared(each, [pair for pair in pairs if pair[0].settings.baseline == path])
+            for path, each in baselines.items()
+        )
         unread = [
             not_analysed(display_path(failure.path, self.cwd), failure.reason)
             for failure in discovery.failures
         ]
-        findings = [*unread, *(finding for report in reports for finding in report.findings)]
+        findings = [
+            *unread,
+            *(f for files, report in pairs if not files.settings.baseline for f in report.findings),
+            *(finding for comparison in comparisons for finding in comparison.marked),
+        ]
         return Report(
             findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
             fixed=tuple(finding for report in reports for finding in report.fixed),
+            silenced=tuple(finding for report in reports for finding in report.silenced),
             files=Counts(
                 sum(report.files.checked for report in reports),
                 discovery.tests,
@@ -104,20 +130,39 @@ class Runner:
             ),
             changes=tuple(change for report in reports for change in report.changes),
             sources={name: source for report in reports for name, source in report.sources.items()},
+            checked=frozenset(name for report in reports for name in report.checked),
             errors=tuple(error for report in reports for error in report.errors),
+            comparisons=comparisons,
         )
 
-    def _project(self, files: ProjectFiles) -> Report:
+    def _compared(
+        self, baseline: Baseline, pairs: Iterable[tuple[ProjectFiles, Report]]
+    ) -> Comparison:
+        """Compare the findings of all projects that share a baseline with it."""
+        findings: list[Finding] = []
+        sources: dict[str, Source] = {}
+        checked: dict[str, Scope] = {}
+        for files, report in pairs:
+            findings += report.findings
+            sources.update(report.sources)
+            scope = Scope(files.settings.codes, files.settings.confidence)
+            checked.update(dict.fromkeys(report.checked, scope))
+        return compare(baseline, findings, sources, checked, self.cwd)
+
+    def _project(self, files: ProjectFiles, baselines: Mapping[Path, Baseline]) -> Report:
         sources, failures = self._read(files)
         asked = {display_path(path, self.cwd) for path in files.asked}
         original = sources
         found = self._analysed(files, sources, asked, failures)
         failed = {finding.span.path for finding in found if finding.code == NOT_ANALYSED}
+        checked = frozenset(asked - failed)
         first = findings = self._kept(found, files, sources, asked)
         fixed: list[Finding] = []
         rounds = _MAX_ROUNDS if self.mode.allowed else 0
-        for _ in range(rounds):
-            applied = apply_round(findings, sources, self.mode.allowed, asked)
+        for _ in range(1 if self.mode.reason else rounds):
+            report = Report(tuple(findings), sources=sources, checked=checked)
+            fixable = self._fixable(report, files, baselines)
+            applied = apply_round(fixable, sources, self.mode.allowed, asked)
             if not applied.sources:
                 break
             fixed.extend(placed(finding, sources) for finding in applied.findings)
@@ -139,12 +184,24 @@ class Runner:
         now = {**sources, **{name: original[name] for name in unwritten}}
         return Report(
             findings=tuple(placed(finding, now) for finding in findings),
-            fixed=tuple(fixed),
-            files=Counts(len(asked - failed), 0, len(failed)),
+            fixed=() if self.mode.reason else tuple(fixed),
+            silenced=tuple(fixed) if self.mode.reason else (),
+            files=Counts(len(checked), 0, len(failed)),
             changes=tuple(c for c in changes if c[0].display not in unwritten),
             sources={name: piece for each in now.values() for name, piece in each.pieces.items()},
+            checked=checked,
             errors=tuple(f"cannot write {name}: {why}" for name, why in unwritten.items()),
         )
+
+    def _fixable(
+        self, report: Report, files: ProjectFiles, baselines: Mapping[Path, Baseline]
+    ) -> list[Finding]:
+        """Return the findings that are to be fixed or silenced: those in a baseline are left."""
+        new = list(report.findings)
+        if files.settings.baseline is not None:
+            comparison = self._compared(baselines[files.settings.baseline], [(files, report)])
+            new = [finding for finding in comparison.marked if not finding.baselined]
+        return silencing(new, report.sources, self.mode.reason) if self.mode.reason else new
 
     def _read(self, files: ProjectFiles) -> tuple[dict[str, Source], dict[str, SourceError]]:
         """Read a project; a file around the asked ones that cannot be read is left out."""

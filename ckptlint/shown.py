@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -79,10 +80,10 @@ def _meant(finding: Finding, comments_of: Callable[[str], Comments]) -> bool:
 
 def ignored_in_file(finding: Finding, settings: Settings, cwd: Path) -> bool:
     """Say whether ``per-file-ignores`` silence a finding; patterns are those of ``exclude``."""
-    path = str(cwd / finding.span.path)
-    for pattern, codes in settings.per_file_ignores:
-        if finding.code in codes:
-            compiled = patterns(str(settings.base), [pattern])
+    path = os.path.abspath(cwd / finding.span.path)
+    for ignores in settings.per_file_ignores:
+        if finding.code in ignores.codes:
+            compiled = patterns(os.path.abspath(ignores.base), [ignores.pattern])
             if compiled is not None and compiled.verdict(path, folder=False):
                 return True
     return False

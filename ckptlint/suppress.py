@@ -87,6 +87,11 @@ def comments(source: Source) -> Comments:
     """Find the suppressions of a file; one that cannot be read as Python has none."""
     if b"ckptlint" not in source.data and b"noqa" not in source.data.lower():
         return Comments()
+    return scanned(source)
+
+
+def scanned(source: Source) -> Comments:
+    """Find the suppressions and the statements of a file that may have no suppression."""
     found: list[Suppression] = []
     starts: dict[int, int] = {}
     alone: set[int] = set()
@@ -96,7 +101,7 @@ def comments(source: Source) -> Comments:
     try:
         for token in tokenize.generate_tokens(lambda: next(lines, "")):
             if token.type == tokenize.COMMENT:
-                found.extend(_parse(token.string, token.start[0], token.start[1] + 1))
+                found.extend(parsed(token.string, token.start[0], token.start[1] + 1))
                 if token.line.lstrip().startswith("#"):
                     alone.add(token.start[0])
             elif token.type == tokenize.NEWLINE:
@@ -109,7 +114,8 @@ def comments(source: Source) -> Comments:
     return Comments(tuple(found), starts, frozenset(alone))
 
 
-def _parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
+def parsed(comment: str, line: int, column: int) -> Iterator[Suppression]:
+    """Yield the suppressions in one comment, which begins at this place."""
     for match in _OURS.finditer(comment):
         codes = match["codes"]
         listed = tuple(code.strip() for code in (codes or "").split(",") if code.strip())

@@ -64,9 +64,9 @@ class Walker:
         """Return the project with this root. Raises ConfigError."""
         if root not in self._scopes:
             settings = self.settings_for(Path(root))
-            lines = (*(settings.exclude or ()), *settings.extend_exclude)
-            own = patterns(os.path.abspath(settings.base), lines)
-            self._scopes[root] = Scope(root, settings, () if own is None else (own,))
+            globs = [*filter(None, [settings.exclude]), *settings.extend_exclude]
+            own = (patterns(os.path.abspath(each.base), each.lines) for each in globs)
+            self._scopes[root] = Scope(root, settings, tuple(filter(None, own)))
         return self._scopes[root]
 
     def walk(self, top: str, failures: dict[str, str], depth: int | None = None) -> Iterator[Found]:

@@ -1,10 +1,12 @@
 """The stable, versioned format for programs. Lines and columns count from 1; columns are code
 points; ends are exclusive. In a notebook lines count in the cell whose number is ``cell``, a key
-that other files do not have."""
+that other files do not have. ``stale`` is there when there is a baseline: what of it is no longer
+found."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ckptlint.finding import Edit, Finding, Fix, Related, Span
@@ -16,7 +18,7 @@ VERSION = 1
 
 def render(report: Report, screen: Screen) -> str:
     """Write the report."""
-    document = {
+    document: dict[str, Any] = {
         "version": VERSION,
         "findings": [_finding(finding) for finding in report.findings],
         "fixed": [_finding(finding) for finding in report.fixed],
@@ -26,6 +28,12 @@ def render(report: Report, screen: Screen) -> str:
             "failed": report.files.failed,
         },
     }
+    if report.comparisons:
+        document["stale"] = [
+            {**asdict(identity), "count": count}
+            for comparison in report.comparisons
+            for identity, count in sorted(comparison.stale.items())
+        ]
     return json.dumps(document, indent=2) + "\n"
 
 

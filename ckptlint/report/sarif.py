@@ -57,7 +57,7 @@ def render(report: Report, screen: Screen) -> str:
             _ROOT: {"description": {"text": "The folder in which ckptlint was called."}}
         },
         "results": [
-            _result(finding, places[finding.code], mark, report.baseline)
+            _result(finding, places[finding.code], mark, bool(report.comparisons))
             for finding, mark in zip(report.findings, marks, strict=True)
         ],
     }

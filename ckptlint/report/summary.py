@@ -17,7 +17,10 @@ def counted(number: int, noun: str) -> str:
 def summary(report: Report) -> Iterator[Piece]:
     """Say what was found, what can be fixed, and what was not looked at."""
     remaining, fixed = len(report.new), len(report.fixed)
-    if fixed:
+    if report.silenced:
+        what = f"Silenced {counted(len(report.silenced), 'finding')}"
+        yield f"{what}; {remaining} remaining.\n", "strong"
+    elif fixed:
         total = counted(remaining + fixed, "finding")
         yield f"Found {total} ({fixed} fixed, {remaining} remaining).\n", "strong"
     elif remaining:
@@ -32,9 +35,17 @@ def summary(report: Report) -> Iterator[Piece]:
     if report.files.skipped:
         what = counted(report.files.skipped, "test file")
         yield f"{what} not checked (--include-tests checks them).\n", "dim"
+    yield from _baselines(report)
+
+
+def _baselines(report: Report) -> Iterator[Piece]:
     known = len(report.findings) - len(report.new)
     if known:
-        yield f"{counted(known, 'finding')} of the baseline not shown.\n", "dim"
+        yield f"{counted(known, 'finding')} in the baseline, not shown.\n", "dim"
+    stale = sum(number for each in report.comparisons for number in each.stale.values())
+    if stale:
+        what = f"{counted(stale, 'finding')} of the baseline no longer found"
+        yield f"{what} (--update-baseline takes them out).\n", "dim"
 
 
 def fixes(report: Report) -> Iterator[Piece]:

@@ -13,7 +13,7 @@ import pytest
 from flake8.options.manager import OptionManager
 
 from ckptlint import catalogue
-from ckptlint.config import tomllib
+from ckptlint.config_file import tomllib
 from ckptlint.flake8_plugin import Plugin
 from workspace import BAD, GOOD, Workspace
 

@@ -91,3 +91,179 @@ def test_what_a_fix_of_a_comment_would_do_is_told_in_json(workspace: Workspace) 
     (finding,) = json.loads(workspace.run("check", "--output-format", "json").stdout)["findings"]
     assert finding["fix"]["applicability"] == "safe"
     assert (finding["severity"], finding["baselined"]) == ("warning", False)
+
+
+# -- writing comments ------------------------------------------------------------------------------
+
+COMMENT = "# ckptlint: ignore[CKP101] one rank, see #12"
+
+
+def added(workspace: Workspace, text: str | bytes, *arguments: str) -> bytes:
+    """Silence what is found in a file, see that nothing is found any more, return the file."""
+    path = workspace.put("train.py", text)
+    result = workspace.check("--add-ignore", "one rank, see #12", *arguments)
+    assert result.exit_code == 0
+    assert places(result) == []
+    assert "Silenced" in result.stdout
+    again = workspace.check("--confidence", "possible")
+    assert (again.exit_code, places(again)) == (0, [])
+    return path.read_bytes()
+
+
+def test_a_comment_with_the_reason_is_written_above_the_statement(workspace: Workspace) -> None:
+    lines = added(workspace, BAD).decode().splitlines()
+    assert lines[5:] == [f"        {COMMENT}", "        engine.save_checkpoint(out)"]
+
+
+def test_only_the_new_lines_differ(workspace: Workspace) -> None:
+    text = BAD.replace("    ", "\t").replace("\n", "\r\n").replace("out)\r\n", "out) # é \t\r\n")
+    after = added(workspace, b"\xef\xbb\xbf" + text.encode())
+    line = f"\t\t{COMMENT}\r\n".encode()
+    assert after.count(line) == 1
+    assert after.replace(line, b"") == b"\xef\xbb\xbf" + text.encode()
+
+
+def test_the_encoding_is_kept(workspace: Workspace) -> None:
+    text = f"# -*- coding: latin-1 -*-\nname = 'é'\n{BAD}".encode("latin-1")
+    after = added(workspace, text)
+    assert after.replace(f"        {COMMENT}\n".encode(), b"") == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "        x = k(\n            engine.save_checkpoint(\n            out),\n        )\n",
+            f"        {COMMENT}\n        x = k(\n",
+        ),
+        (
+            "        text = '''\n'''; engine.save_checkpoint(out)\n",
+            f"        {COMMENT}\n        text = '''\n",
+        ),
+        (
+            "        x = 1; \\\n        engine.save_checkpoint(out)\n",
+            f"        {COMMENT}\n        x = 1; \\\n",
+        ),
+        (
+            "        # Why it is saved.\n        engine.save_checkpoint(out)\n",
+            f"        # Why it is saved.\n        {COMMENT}\n        engine",
+        ),
+        (
+            "        # ckptlint: ignore[CKP103] other\n        engine.save_checkpoint(out)\n",
+            f"        # ckptlint: ignore[CKP103] other\n        {COMMENT}\n        engine",
+        ),
+        ("        engine.save_checkpoint(out)", f"        {COMMENT}\n        engine"),
+        (
+            "        if out: engine.save_checkpoint(out)\n        else: print(out)\n",
+            f"        {COMMENT}\n        if out: engine",
+        ),
+    ],
+    ids=["lines", "string", "backslash", "comment", "suppression", "no newline", "one-liner"],
+)
+def test_the_comment_stands_where_the_statement_allows(
+    workspace: Workspace, before: str, after: str
+) -> None:
+    head = BAD[: BAD.index("        engine")]
+    path = workspace.put("train.py", head + before)
+    result = workspace.check("--add-ignore", "one rank, see #12", "--ignore", "CKP901")
+    assert (result.exit_code, places(result)) == (0, [])
+    assert path.read_text().startswith(head + after)
+    compile(path.read_text(), "train.py", "exec")
+    assert places(workspace.check("--ignore", "CKP901")) == []
+
+
+def test_one_comment_names_all_rules_of_a_statement(workspace: Workspace) -> None:
+    text = BAD.replace("        engine.save_checkpoint(out)\n", "        pass\n") + (
+        "    rank = dist.get_rank()\n"
+        "    rank == 0 and engine.save_checkpoint(out); rank == 0 and dist.barrier()\n"
+    )
+    workspace.write(train=text)
+    codes = sorted({place.split()[1] for place in places(workspace.check())})
+    assert len(codes) == 2
+    after = added(workspace, text).decode()
+    assert f"    # ckptlint: ignore[{', '.join(codes)}] one rank, see #12\n" in after
+
+
+def test_several_files_are_silenced_at_once(workspace: Workspace) -> None:
+    workspace.write(one=BAD, clean=GOOD)
+    workspace.put("größe 1/two.py", BAD + BAD[BAD.index("    if") :])
+    result = workspace.check("--add-ignore", "reviewed in May")
+    assert result.stdout == "Silenced 3 findings; 0 remaining.\n"
+    assert (workspace.root / "clean.py").read_text() == GOOD
+    assert workspace.check().exit_code == 0
+
+
+def test_nothing_to_silence_changes_nothing(workspace: Workspace) -> None:
+    workspace.write(train=GOOD)
+    result = workspace.check("--add-ignore", "why")
+    assert (result.exit_code, result.stdout) == (0, "No findings in 1 file.\n")
+    assert (workspace.root / "train.py").read_text() == GOOD
+
+
+def test_what_would_be_written_can_be_seen_before(workspace: Workspace) -> None:
+    workspace.write(train=BAD)
+    result = workspace.run("check", "--add-ignore", "why", "--diff")
+    assert result.exit_code == 1
+    assert "+        # ckptlint: ignore[CKP101] why\n" in result.stdout
+    assert "Would silence 1 finding; 0 would remain." in result.stderr
+    assert (workspace.root / "train.py").read_text() == BAD
+
+
+def test_standard_input_is_silenced_onto_standard_output(workspace: Workspace) -> None:
+    result = workspace.run("check", "-", "--add-ignore", "why", stdin=BAD)
+    assert "        # ckptlint: ignore[CKP101] why\n        engine.save" in result.stdout
+    assert "Silenced 1 finding" in result.stderr
+
+
+def test_what_is_no_fault_of_the_code_is_not_silenced(workspace: Workspace) -> None:
+    workspace.write(torn="def broken(:\n", idle=IDLE)
+    result = workspace.check("--add-ignore", "why")
+    assert result.exit_code == 2
+    assert (workspace.root / "torn.py").read_text() == "def broken(:\n"
+    assert (workspace.root / "idle.py").read_text() == IDLE
+
+
+def test_a_file_whose_encoding_lacks_the_words_is_left_and_told(workspace: Workspace) -> None:
+    text = f"# -*- coding: ascii -*-\n{BAD}"
+    workspace.write(train=text, other=BAD)
+    result = workspace.check("--add-ignore", "größer")
+    assert result.exit_code == 1
+    assert places(result) == ["train.py:7:9 CKP101"]
+    assert "train.py:7: CKP101 is not silenced: the file cannot hold the comment" in result.stderr
+    assert (workspace.root / "train.py").read_text() == text
+    assert "größer" in (workspace.root / "other.py").read_text("utf-8")
+
+
+def test_a_read_only_file_is_left_and_told(workspace: Workspace) -> None:
+    path = workspace.put("train.py", BAD)
+    path.chmod(0o444)
+    result = workspace.check("--add-ignore", "why")
+    assert result.exit_code == 2
+    assert "cannot write train.py: it is read-only" in result.stderr
+    assert path.read_text() == BAD
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("", "give the reason"),
+        ("  ", "give the reason"),
+        ("two\nlines", "one line"),
+        ("see # noqa", "holds another comment"),
+        ("a  # type: ignore", "holds another comment"),
+        ("# ckptlint: ignore[CKP103]", "holds another comment"),
+        ("the coding: utf-8 cookie", "encoding of the file"),
+    ],
+)
+def test_a_reason_that_is_none_is_refused(workspace: Workspace, reason: str, why: str) -> None:
+    workspace.write(train=BAD)
+    result = workspace.check("--add-ignore", reason)
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert (workspace.root / "train.py").read_text() == BAD
+
+
+def test_fixing_and_silencing_are_two_steps(workspace: Workspace) -> None:
+    result = workspace.check("--add-ignore", "why", "--fix")
+    assert result.exit_code == 2
+    assert "fix first, then silence the rest" in result.stderr

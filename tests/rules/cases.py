@@ -154,7 +154,7 @@ def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> 
         codes=tuple(RULES),
         fixes=fixes,
     )
-    settings = Settings(base=root, codes=frozenset(RULES))
+    settings = Settings(codes=frozenset(RULES))
     return visible(analyse(request), settings, sources, frozenset(sources), root)
 
 

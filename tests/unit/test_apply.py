@@ -70,7 +70,7 @@ def run(
     folder: Path, analyse: Callable[[Request], Sequence[Finding]], mode: Mode, *names: str
 ) -> Report:
     files = tuple(folder / name for name in names or ("a.py",))
-    settings = Settings(folder, codes=frozenset({"CKP101", "CKP900"}))
+    settings = Settings(codes=frozenset({"CKP101", "CKP900"}))
     project = ProjectFiles(folder, settings, files, ())
     return Runner(folder, FactSet(), mode, analyse=analyse).run(Discovery((project,)))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckptlint.catalogue import UnknownCodeError, find
-from ckptlint.config import ConfigError, Overrides, Settings, load
+from ckptlint.config import ConfigError, FileIgnores, Globs, Overrides, Settings, load
 from ckptlint.facts import Call, Guard
 from ckptlint.finding import Confidence, Severity
 from ckptlint.rule import Rule
@@ -67,7 +67,7 @@ def test_which_rules_are_on(
     [
         ("slect = []", "unknown key 'slect'; did you mean 'select'?"),
         ("extend_select = []", "unknown key 'extend_select'; did you mean 'extend-select'?"),
-        ("zzz = 1", "unknown key 'zzz'; known keys: select, "),
+        ("zzz = 1", "unknown key 'zzz'; known keys: extend, baseline, select, "),
         ('select = "CKP101"', "select must be a list of strings"),
         ("include-tests = 1", "include-tests must be true or false"),
         ('confidence = "sure"', 'confidence is "sure"; one of "certain", "likely", "possible"'),
@@ -96,10 +96,10 @@ def test_the_nearest_file_that_speaks_of_it_holds(tmp_path: Path) -> None:
     inner.mkdir()
     (tmp_path / "pyproject.toml").write_text('[tool.ckptlint]\nignore = ["CKP101"]\n')
     (inner / "pyproject.toml").write_text('[project]\nname = "x"\n')
-    assert load(inner, Overrides(), KNOWN).origin == tmp_path / "pyproject.toml"
+    assert load(inner, Overrides(), KNOWN).origins == (tmp_path / "pyproject.toml",)
     (inner / ".ckptlint.toml").write_text('ignore = ["CKP102"]\n')
     found = load(inner, Overrides(), KNOWN)
-    assert (found.origin, found.base) == (inner / ".ckptlint.toml", inner)
+    assert found.origins == (inner / ".ckptlint.toml",)
     assert found.codes == {"CKP101", "CKP900"}
 
 
@@ -122,12 +122,14 @@ def test_the_other_keys(tmp_path: Path) -> None:
         'fix-style = "runtime"\noutput-format = "json"\n[per-file-ignores]\n"a/*.py" = ["CKP10"]\n',
     )
     assert found.confidence is Confidence.POSSIBLE
-    assert (found.exclude, found.extend_exclude) == (("gen",), ("old",))
+    assert found.exclude == Globs(tmp_path, ("gen",))
+    assert found.extend_exclude == (Globs(tmp_path, ("old",)),)
     assert found.include_tests
     assert found.force_exclude
     assert found.shared_filesystem is False
     assert (found.fix_style, found.output_format) == ("runtime", "json")
-    assert found.per_file_ignores == (("a/*.py", frozenset({"CKP101", "CKP102"})),)
+    codes = frozenset({"CKP101", "CKP102"})
+    assert found.per_file_ignores == (FileIgnores(tmp_path, "a/*.py", codes),)
 
 
 def test_the_file_system_is_unknown_unless_told(tmp_path: Path) -> None:

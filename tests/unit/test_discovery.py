@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ckptlint.config import Settings
+from ckptlint.config import Globs, Settings
 from ckptlint.discovery import Discovery, MissingPathError, discover
 
 
@@ -25,7 +25,7 @@ def write(path: Path, text: str) -> None:
 
 
 def find(*named: Path, **settings: object) -> Discovery:
-    return discover(named, lambda root: Settings(root, **settings))  # type: ignore[arg-type]
+    return discover(named, lambda root: Settings(**settings))  # type: ignore[arg-type]
 
 
 def asked(found: Discovery, root: Path) -> list[str]:
@@ -56,8 +56,9 @@ def test_a_folder_that_is_named_is_walked_all_the_same(root: Path) -> None:
 
 def test_exclude_replaces_the_built_in_folders_and_extend_exclude_adds(root: Path) -> None:
     tree(root, "a.py", "build/b.py", "old/c.py", "old/deep/d.py", "sub/old/e.py", "x_pb2.py")
-    assert asked(find(root, exclude=("old",)), root) == ["a.py", "x_pb2.py", "build/b.py"]
-    found = find(root, extend_exclude=("/old", "*_pb2.py"))
+    found = find(root, exclude=Globs(root, ("old",)))
+    assert asked(found, root) == ["a.py", "x_pb2.py", "build/b.py"]
+    found = find(root, extend_exclude=(Globs(root, ("/old", "*_pb2.py")),))
     assert asked(found, root) == ["a.py", "sub/old/e.py"]
 
 
@@ -188,7 +189,7 @@ def test_settings_are_asked_for_the_root_of_each_project(root: Path) -> None:
     tree(root, "a.py", "package/setup.py", "package/old/b.py", "old/c.py")
 
     def settings_for(folder: Path) -> Settings:
-        return Settings(folder, extend_exclude=("old",) if folder == root else ())
+        return Settings(extend_exclude=(Globs(root, ("old",)),) if folder == root else ())
 
     found = discover([root], settings_for)
     assert asked(found, root) == ["a.py", "package/setup.py", "package/old/b.py"]
