@@ -41,8 +41,9 @@ class Call:
     ``alone`` (what happens when only some ranks call) to those; ``otherwise`` holds elsewhere.
     ``group`` and ``path`` name the argument (keyword, with ``group_position`` from 0 for a
     positional one). ``clears`` lists positions of arguments that hold the same value on every rank
-    after the call. ``unless`` maps an argument name to a value under which the call is local.
-    ``when`` maps an argument name to the values one of which it must have for the record to hold.
+    after the call, ``differs`` those whose value only the root has then. ``unless`` maps an
+    argument name to a value under which the call is local, ``when`` to the values one of which it
+    must have for the record to hold.
     ``property`` marks an attribute that communicates when it is read.
     """
 
@@ -59,6 +60,7 @@ class Call:
     group_position: int = -1
     path: str = ""
     clears: tuple[int, ...] = ()
+    differs: tuple[int, ...] = ()
     result: Literal["all", "root", "own", "none"] = "all"
     guards_writes: bool = False
     context: bool = False
@@ -174,6 +176,23 @@ class Alias:
 
 
 @dataclass(frozen=True)
+class Disagreement:
+    """A function whose result may differ between ranks although no rank is in its text.
+
+    ``reason`` says what it depends on, as a noun phrase. ``likely`` is false when it usually is the
+    same on every rank. ``seeds`` names functions that make it so: where the project mentions one,
+    the result is not ``likely`` to differ.
+    """
+
+    name: str
+    reason: str
+    source: str
+    likely: bool = True
+    seeds: tuple[str, ...] = ()
+    framework: str = ""
+
+
+@dataclass(frozen=True)
 class Pure:
     """A function without side effects and without communication (a fix may move its call)."""
 
@@ -209,6 +228,7 @@ RECORDS: Mapping[str, type[Any]] = {
     "hook": Hook,
     "evidence": Evidence,
     "alias": Alias,
+    "divergent": Disagreement,
     "pure": Pure,
     "exit": Exit,
 }

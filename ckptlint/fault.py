@@ -92,6 +92,11 @@ class Fault:
         return _who(self.divergence.absent)
 
     @property
+    def reason(self) -> str:
+        """Say what a decision depends on in which ranks may disagree."""
+        return self.divergence.test.reason
+
+    @property
     def consequence(self) -> str:
         """Say what happens then, and under which backends."""
         call = self.call
@@ -178,6 +183,8 @@ class Fault:
         """The rank test, decorator or early exit that keeps ranks away."""
         divergence = self.divergence
         test = divergence.test
+        if divergence.kind == "divergent":
+            return Related(self.span(test.site), f"ranks may disagree here: {test.reason}")
         if divergence.exit is not None:
             text = f"{_who(divergence.absent)} leaves here ({divergence.exit.kind})"
             return Related(self.span(divergence.exit.site), text)
@@ -193,13 +200,17 @@ class Fault:
         """Every place that explains the finding, the cause first."""
         places = [replace(self.cause, step=True)]
         divergence = self.divergence
-        if divergence.exit is not None:
+        if divergence.exit is not None and divergence.kind == "divergent":
+            text = f"some ranks may leave here ({divergence.exit.kind})"
+            places.append(Related(self.span(divergence.exit.site), text))
+        elif divergence.exit is not None:
             truth = "true" if divergence.test.taken else "false"
             places.append(
                 Related(self.span(divergence.test.site), f"{truth} on {_who(divergence.absent)}")
             )
         for other in divergence.others[:3]:
-            text = f"{_who(divergence.absent)} reaches {spelled(other.operation.site)} instead"
+            who = "another rank" if divergence.kind == "divergent" else _who(divergence.absent)
+            text = f"{who} reaches {spelled(other.operation.site)} instead"
             if other.operation.shape == self.main.operation.shape:
                 text = f"{_who(divergence.absent)} reaches it here, in another order"
             places.append(Related(self.span(divergence.place(other)), text))

@@ -14,6 +14,7 @@ from ckptlint.facts import (
     Alias,
     Call,
     Class,
+    Disagreement,
     Evidence,
     Exit,
     FactSet,
@@ -54,6 +55,7 @@ class Knowledge:
             if self._holds(record):
                 self._index(record)
         self.pure = {self.canonical(record.name) for record in facts.of(Pure)}
+        self.divergent = {self.canonical(record.name): record for record in facts.of(Disagreement)}
         self.exits = {self.canonical(record.name) for record in facts.of(Exit)}
         self.evidence: tuple[Evidence, ...] = tuple(facts.of(Evidence))
         self._mro: dict[str, tuple[str, ...]] = {}

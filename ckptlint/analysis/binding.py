@@ -71,6 +71,7 @@ class Binder(Decider):
                 each=isinstance(value, Symbol) and value.each,
                 origin="call",
                 rank=value.rank,
+                divergent=self.keys.disagreement(value),
             )
             self.assign(frame, element, self.conventional(frame, element, part))
 

@@ -21,6 +21,7 @@ from ckptlint.analysis.sequences import (
 from ckptlint.analysis.statements import Statements
 from ckptlint.analysis.values import (
     NONE,
+    Divergent,
     FunctionValue,
     GuardMaker,
     Instance,
@@ -34,6 +35,8 @@ from ckptlint.project import (
     dotted,
     stored_names,
 )
+
+_RAISED = Divergent("an exception that one rank may raise alone", likely=False)
 
 
 class Blocks(Statements):
@@ -95,7 +98,9 @@ class Blocks(Statements):
             known = frame.variables.get(name)
             if known is not None:
                 frame.variables[name] = Symbol(
-                    self.keys.number("loop", Site(frame.module, node).key, name), rank=known.rank
+                    self.keys.number("loop", Site(frame.module, node).key, name),
+                    rank=known.rank,
+                    divergent=known.divergent,
                 )
 
     def _With(self, frame: Frame, node: ast.With | ast.AsyncWith) -> str:
@@ -223,6 +228,7 @@ class Blocks(Statements):
             frame.facts = facts
             return Trace(handled), ended
         caught = Trace(handled)
+        self.keys.divergent[key] = _RAISED
         if caught or items:
             items = Trace([Branch(key, caught, items, Site(frame.module, handler))])
         if ended == NEXT and status == NEXT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 from ckptlint.analysis.external import ExternalCaller
 from ckptlint.analysis.frame import NEXT, Arguments, Frame, Outcome, Result
@@ -73,10 +74,17 @@ class Caller(ExternalCaller):
         return self.result(callee, arguments)
 
     def result(self, callee: Value, arguments: Arguments) -> Symbol:
-        """Make the unknown that an unknown function returns."""
+        """Make the unknown that an unknown function returns.
+
+        What a method makes of an object that differs between ranks differs too.
+        """
         parts = [self.keys.of(value) for value in arguments.positional]
         parts += [self.keys.number(name, self.keys.of(value)) for name, value in arguments.keywords]
-        return Symbol(self.keys.number("call", self.keys.of(callee), *parts), origin="call")
+        return Symbol(
+            self.keys.number("call", self.keys.of(callee), *parts),
+            origin="call",
+            divergent=callee.divergent,
+        )
 
     def _call_choice(self, frame: Frame, callee: Choice, arguments: Arguments, site: Site) -> Value:
         key = Choice(callee.key, Const(True), Const(False))
@@ -109,7 +117,7 @@ class Caller(ExternalCaller):
         if result.status == "raise":
             frame.stopped = True
         if isinstance(result.value, Symbol) and result.value.rank is None:
-            return Symbol(result.value.key, result.value.each, origin="call")
+            return replace(result.value, origin="call")
         return result.value
 
     def _worth(self, callee: FunctionValue, arguments: Arguments) -> bool:
@@ -118,6 +126,7 @@ class Caller(ExternalCaller):
         members = self.world.mentions(function.node).attributes if function.owner else frozenset()
         return (
             self.world.interesting(function.module, function.node)
+            or self.world.differs(function.module, function.node)
             or not self.knowledge.members.isdisjoint(members)
             or not self._held(callee.bound).isdisjoint(members)
             or any(map(self._telling, arguments.positional))
@@ -133,8 +142,10 @@ class Caller(ExternalCaller):
 
     @staticmethod
     def _telling(value: Value) -> bool:
-        return value.rank is not None or isinstance(
-            value, Object | Instance | FunctionValue | Guarded
+        return (
+            value.rank is not None
+            or value.divergent is not None
+            or isinstance(value, Object | Instance | FunctionValue | Guarded)
         )
 
     def _construct(

@@ -39,7 +39,7 @@ from ckptlint.analysis.values import Site
 
 _MAX_KEYS = 7
 
-Kind = Literal["test", "exit", "decorator", "context", "wrapper", "hook", "order"]
+Kind = Literal["test", "exit", "decorator", "context", "wrapper", "hook", "order", "divergent"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class Divergence:
 
     ``test`` is the rank test (or the one around ``exit``), ``depth`` its depth in the chain of
     calls. For ``order`` ``others`` are what the absent ranks do instead. ``exempt`` says that the
-    absent ranks take part under a condition that is the same on every rank.
+    absent ranks take part under a condition that is the same on every rank. In a ``divergent`` one
+    ranks of one class disagree on the test.
     """
 
     kind: Kind

@@ -11,6 +11,7 @@ from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
 from ckptlint.analysis.ranks import WORLD, RankClass
 from ckptlint.analysis.sequences import (
     Branch,
+    Exit,
     Item,
     Test,
     Trace,
@@ -30,6 +31,7 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
+    merge_divergent,
     merge_ranks,
 )
 from ckptlint.analysis.world import World
@@ -105,6 +107,9 @@ class Decider:
         frame.facts = {**facts, **self.keys.implied(test.key, False)}
         with frame.capture() as second:
             two = self.decide(frame, test.no, node, yes, no)
+        if self.world.failures and test.key in self.keys.divergent and not frame.catching:
+            place = Site(frame.module, node)
+            one, two = _failing(one, first, place), _failing(two, second, place)
         one, two = _surviving(one, first), _surviving(two, second)
         if one.status == RAISE or two.status == RAISE:
             if two.status == RAISE:
@@ -147,13 +152,13 @@ class Decider:
             case Choice():
                 return self._tested(value)
             case Symbol(rank=None):
-                return Choice(value.key, TRUE, FALSE)
+                return self.keys.tested(value.key, value.divergent)
             case FunctionValue() | ModuleValue() | External():
                 return TRUE
             case _ if value.rank is not None:
                 return Const(self.ranks.global_rank == 0, rank=value.rank)
         key = self.keys.number("truth", self.keys.of(value))
-        return Choice(key, TRUE, FALSE)
+        return self.keys.tested(key, value.divergent)
 
     def _tested(self, value: Choice) -> Value:
         tested = self.keys.spread(value, self.truth)
@@ -187,7 +192,10 @@ class Decider:
         if mark is None:
             if op is ast.Is and right == NONE and not isinstance(left, Symbol | Choice | Object):
                 return FALSE
-            return Symbol(self.keys.number(op.__name__, self.keys.of(left), self.keys.of(right)))
+            return Symbol(
+                self.keys.number(op.__name__, self.keys.of(left), self.keys.of(right)),
+                divergent=merge_divergent(left.divergent, right.divergent),
+            )
         return self._compare_rank(op, left, right, mark)
 
     @staticmethod
@@ -218,11 +226,15 @@ class Decider:
         return Const(first, rank=Rank(scopes, False, mark.exact and exact))
 
     def derived(self, kind: str, *values: Value) -> Symbol:
-        """Make the unknown that is computed from ``values``, with their rank marks."""
+        """Make the unknown that is computed from ``values``, with their marks."""
         mark = merge_ranks(*(value.rank for value in values))
         if mark is not None:
             mark = Rank(mark.scopes, mark.certain, False)
-        return Symbol(self.keys.number(kind, *map(self.keys.of, values)), rank=mark)
+        return Symbol(
+            self.keys.number(kind, *map(self.keys.of, values)),
+            rank=mark,
+            divergent=merge_divergent(*map(self.keys.disagreement, values)),
+        )
 
     def unknown(self, kind: str, frame: Frame, node: ast.AST, *parts: object) -> Symbol:
         """Make an unknown that belongs to a place."""
@@ -235,6 +247,14 @@ class Decider:
             return Const(value)
         scopes = {predicate.scope} | ({predicate.meaning} & {"last", "member"})
         return Const(value, rank=Rank(frozenset(scopes), certain))
+
+
+def _failing(outcome: Outcome, items: list[Item], place: Site) -> Outcome:
+    """An exception on which ranks may disagree is a way out like any other."""
+    if outcome.status != RAISE:
+        return outcome
+    items.append(Exit("raise", place))
+    return Outcome(EXIT, outcome.value)
 
 
 def _surviving(outcome: Outcome, items: list[Item]) -> Outcome:

@@ -25,6 +25,7 @@ from ckptlint.analysis.values import (
     Symbol,
     Value,
     marked,
+    merge_divergent,
     merge_ranks,
 )
 from ckptlint.project import (
@@ -217,13 +218,12 @@ class Evaluator(Binder):
         return self.derived(type(op).__name__, left, right)
 
     def _JoinedStr(self, frame: Frame, node: ast.JoinedStr) -> Value:
-        parts = [
-            self.keys.of(self.evaluate(frame, part.value))
-            if isinstance(part, ast.FormattedValue)
-            else self.keys.number("text", ast.dump(part))
+        values = [
+            self.evaluate(frame, part.value if isinstance(part, ast.FormattedValue) else part)
             for part in node.values
         ]
-        return Symbol(self.keys.number("string", *parts))
+        mark = merge_divergent(*map(self.keys.disagreement, values))
+        return Symbol(self.keys.number("string", *map(self.keys.of, values)), divergent=mark)
 
     def _Compare(self, frame: Frame, node: ast.Compare) -> Value:
         left = self.evaluate(frame, node.left)
@@ -287,7 +287,11 @@ class Evaluator(Binder):
 
     def item_of(self, frame: Frame, node: ast.AST, iterable: Value) -> Symbol:
         """Make the unknown that a loop variable holds in its turn."""
-        return Symbol(self.keys.number("item", self.keys.of(iterable)), each=True)
+        return Symbol(
+            self.keys.number("item", self.keys.of(iterable)),
+            each=True,
+            divergent=self.keys.disagreement(iterable),
+        )
 
     def _Subscript(self, frame: Frame, node: ast.Subscript) -> Value:
         base = self.evaluate(frame, node.value)
@@ -300,7 +304,10 @@ class Evaluator(Binder):
             and index.value in range(-len(base.items), len(base.items))
         ):
             return base.items[int(index.value)]
-        return Symbol(self.keys.number("subscript", self.keys.of(base), self.keys.of(index)))
+        return Symbol(
+            self.keys.number("subscript", self.keys.of(base), self.keys.of(index)),
+            divergent=merge_divergent(self.keys.disagreement(base), self.keys.disagreement(index)),
+        )
 
     def environment(self, frame: Frame, name: Value, default: Value | None) -> Value:
         """Read an environment variable: a string when the facts say that it holds the rank."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from ckptlint.analysis.frame import Arguments, Frame
@@ -16,6 +17,7 @@ from ckptlint.analysis.values import (
     NONE,
     ClassValue,
     Const,
+    Divergent,
     External,
     Instance,
     Items,
@@ -25,8 +27,9 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
+    merge_divergent,
 )
-from ckptlint.facts import Call
+from ckptlint.facts import Call, Disagreement
 
 _FOLDED: Mapping[str, Callable[[Any], Any]] = {
     "int": int,
@@ -36,6 +39,8 @@ _FOLDED: Mapping[str, Callable[[Any], Any]] = {
     "abs": abs,
     "len": len,
 }
+_ROOT = "a result that only the root rank receives"
+_OWN = "what this rank computed from its own data"
 _WORLD_GROUPS = ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD")
 
 
@@ -76,6 +81,9 @@ class ExternalCaller(Guards):
         special = self._special(frame, name, arguments, site)
         if special is not None:
             return special
+        source = known.divergent.get(name)
+        if source is not None:
+            return replace(self.result(callee, arguments), divergent=self._differs(source))
         for record in self._records(name):
             if self._applies(record, arguments, callee.owner):
                 return self.operate(frame, record, callee, arguments, site)
@@ -121,14 +129,32 @@ class ExternalCaller(Guards):
             frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards), handed))
         for position in record.clears:
             if position < len(arguments.nodes):
-                self._clear(frame, arguments.nodes[position])
-        return self._given(frame, self.knowledge.canonical(callee.name), callee, arguments, site)
+                self._clear(frame, arguments.nodes[position], None)
+        for position in record.differs:
+            if position < len(arguments.nodes):
+                self._clear(frame, arguments.nodes[position], Divergent(_ROOT))
+        name = self.knowledge.canonical(callee.name)
+        value = self._given(frame, name, callee, arguments, site)
+        if not isinstance(value, Symbol):
+            return value
+        if record.result == "root":
+            return replace(value, divergent=Divergent(_ROOT))
+        if record.effect == "forward" and record.result == "own":
+            own = merge_divergent(*map(self.keys.disagreement, arguments.positional))
+            return replace(value, divergent=own or Divergent(_OWN, likely=False))
+        return value
 
-    def _clear(self, frame: Frame, node: ast.expr) -> None:
-        """Make the variables of an argument equal on every rank."""
+    def _differs(self, source: Disagreement) -> Divergent:
+        """Return the mark that a source of divergence gives, in view of what the project seeds."""
+        return Divergent(source.reason, source.likely and not self.world.mentioned(source.seeds))
+
+    def _clear(self, frame: Frame, node: ast.expr, mark: Divergent | None) -> None:
+        """Forget what the variables of an argument held: they are equal on every rank from now
+        on, or differ by ``mark``."""
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and child.id in frame.variables:
-                frame.variables[child.id] = self.unknown("agreed", frame, child)
+                agreed = self.unknown("agreed", frame, child)
+                frame.variables[child.id] = replace(agreed, divergent=mark)
 
     def _group(self, record: Call, arguments: Arguments) -> Literal["world", "sub"]:
         if not record.group:
@@ -176,6 +202,11 @@ class ExternalCaller(Guards):
                     frame.trace.append(Operation(site, record, group, True, tuple(frame.guards)))
             return Object(name, settings=tuple(settings))
         result = self.result(callee, arguments)
+        if name in known.pure:
+            given = [*arguments.positional, *(value for _, value in arguments.keywords)]
+            mark = merge_divergent(*map(self.keys.disagreement, given))
+            if mark is not None:
+                return replace(result, divergent=mark)
         if callee.owner is None:
             return self.by_convention(frame.module, name.rpartition(".")[2], result)
         return result

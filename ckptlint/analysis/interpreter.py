@@ -29,6 +29,8 @@ from ckptlint.analysis.values import (
     Site,
     Symbol,
     Value,
+    blank,
+    merge_divergent,
     merge_ranks,
 )
 from ckptlint.analysis.world import World
@@ -182,10 +184,12 @@ class Interpreter(Blocks):
             if value == result:
                 continue
             if not facts or len(facts) > 4:
-                mark = merge_ranks(value.rank, result.rank)
                 result = Symbol(
                     self.keys.number("returned", self.keys.of(value), self.keys.of(result)),
-                    rank=mark,
+                    rank=merge_ranks(value.rank, result.rank),
+                    divergent=merge_divergent(
+                        self.keys.disagreement(value), self.keys.disagreement(result)
+                    ),
                 )
                 continue
             combined = value
@@ -246,7 +250,7 @@ class Interpreter(Blocks):
     def _parameter(
         self, frame: Frame, function: Function, parameter: ast.arg, value: Value | None
     ) -> Value:
-        if value is not None and not (isinstance(value, Symbol) and value.rank is None):
+        if value is not None and not (isinstance(value, Symbol) and blank(value)):
             return value
         if parameter.annotation is not None:
             typed = self.annotated(function.module, parameter.annotation)

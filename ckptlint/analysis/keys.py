@@ -10,6 +10,7 @@ from ckptlint.analysis.values import (
     Choice,
     ClassValue,
     Const,
+    Divergent,
     External,
     FunctionValue,
     Guarded,
@@ -22,6 +23,7 @@ from ckptlint.analysis.values import (
     Symbol,
     Value,
     blank,
+    merge_divergent,
     merge_ranks,
 )
 
@@ -29,11 +31,15 @@ _MAX_LEAVES = 6
 
 
 class Keys:
-    """Numbers unknowns by what they were computed from."""
+    """Numbers unknowns by what they were computed from.
+
+    ``divergent`` holds the conditions on which ranks may disagree, and why.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[object, ...], int] = {}
         self.meanings: dict[int, Choice] = {}
+        self.divergent: dict[int, Divergent] = {}
 
     def number(self, *parts: object) -> int:
         """Return the number for these parts; equal parts give the equal number."""
@@ -54,14 +60,34 @@ class Keys:
         choice = Choice(key, yes, no)
         leaves = choice.leaves
         if all(isinstance(leaf, Symbol) and leaf.rank is None for leaf in leaves):
-            return Symbol(self.of(choice))
+            return Symbol(self.of(choice), divergent=self.disagreement(choice))
         if len(leaves) <= _MAX_LEAVES:
             return choice
         known = {leaf for leaf in leaves if not blank(leaf)}
         if len(known) == 1:
             return known.pop()
         mark = merge_ranks(*(leaf.rank for leaf in leaves))
-        return Symbol(self.of(choice), rank=mark and Rank(mark.scopes, mark.certain, False))
+        return Symbol(
+            self.of(choice),
+            rank=mark and Rank(mark.scopes, mark.certain, False),
+            divergent=self.disagreement(choice),
+        )
+
+    def tested(self, key: int, mark: Divergent | None) -> Choice:
+        """Return the truth of an unknown; ranks may disagree in it when it has a mark."""
+        if mark is not None:
+            self.divergent[key] = mark
+        return Choice(key, TRUE, FALSE)
+
+    def disagreement(self, value: Value) -> Divergent | None:
+        """Return why a value may differ between ranks, by itself or by what decides on it."""
+        if not isinstance(value, Choice):
+            return value.divergent
+        return merge_divergent(
+            self.divergent.get(value.key),
+            self.disagreement(value.yes),
+            self.disagreement(value.no),
+        )
 
     def spread(self, value: Value, apply: Callable[[Value], Value]) -> Value:
         """Apply a function to every alternative of a value."""
@@ -82,7 +108,7 @@ class Keys:
             return test
         key = self.of(test)
         self.meanings[key] = test
-        return Choice(key, TRUE, FALSE)
+        return self.tested(key, self.disagreement(test))
 
     def known(self, key: int, facts: Mapping[int, bool]) -> bool | None:
         """Return the truth of a condition where ``facts`` decide it, else None."""
@@ -95,6 +121,19 @@ class Keys:
                 return None
             value = value.yes if truth else value.no
         return bool(value.value) if isinstance(value, Const) else None
+
+    def parts(self, key: int) -> frozenset[int]:
+        """Return the conditions that a compound condition is made of, at any depth."""
+        found: set[int] = set()
+        stack: list[Value] = [self.meanings[key]] if key in self.meanings else []
+        while stack:
+            value = stack.pop()
+            if isinstance(value, Choice):
+                stack += [value.yes, value.no]
+                if value.key not in found and value.key != key:
+                    found.add(value.key)
+                    stack += [self.meanings[value.key]] if value.key in self.meanings else []
+        return frozenset(found)
 
     def implied(self, key: int, truth: bool) -> dict[int, bool]:
         """Return the conditions that must hold for ``key`` to be ``truth``, itself included."""

@@ -22,6 +22,7 @@ from ckptlint.analysis.values import (
     Symbol,
     Value,
     blank,
+    merge_divergent,
     merge_ranks,
 )
 from ckptlint.analysis.world import World
@@ -112,8 +113,9 @@ class Members(Namer):
             self.keys.number("attribute", self.keys.of(base), name),
             origin="attribute",
             rank=base.rank,
+            divergent=base.divergent,
         )
-        if base.rank is not None:
+        if base.rank is not None or base.divergent is not None:
             return symbol
         return self.by_convention(frame.module, name, symbol)
 
@@ -180,8 +182,11 @@ class Members(Namer):
             return None
         if len(found) == 1:
             return found[0]
-        mark = merge_ranks(*(value.rank for value in told))
-        return Symbol(self.keys.number("attribute", self.keys.of(base), name), rank=mark)
+        return Symbol(
+            self.keys.number("attribute", self.keys.of(base), name),
+            rank=merge_ranks(*(value.rank for value in told)),
+            divergent=merge_divergent(*map(self.keys.disagreement, told)),
+        )
 
     def _field(self, definition: ClassDefinition, name: str) -> Value:
         annotation, value = definition.fields[name]

@@ -139,9 +139,13 @@ class Namer(Evaluator):
 
     def conventional(self, frame: Frame, target: ast.expr, value: Value) -> Value:
         """Apply :meth:`by_convention` to the target of an assignment from an unknown call."""
-        if isinstance(value, Symbol) and value.origin == "call" and value.rank is None:
+        if isinstance(value, Symbol) and value.origin == "call" and _plain(value):
             if isinstance(target, ast.Name):
                 return self.by_convention(frame.module, target.id, value)
             if isinstance(target, ast.Attribute):
                 return self.by_convention(frame.module, target.attr, value)
         return value
+
+
+def _plain(value: Value) -> bool:
+    return value.rank is None and value.divergent is None

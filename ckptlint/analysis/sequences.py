@@ -23,7 +23,8 @@ class Test:
     """A rank-dependent decision that let a rank in (or kept it out).
 
     ``kind``: ``test`` (if, while, ternary, short circuit), ``decorator``, ``context``,
-    ``wrapper`` or ``hook``. ``taken`` is the truth of the test on this rank.
+    ``wrapper`` or ``hook``; ``divergent`` for one on which ranks may disagree, because of
+    ``reason``. ``taken`` is the truth of the test on this rank.
     """
 
     site: Site
@@ -31,6 +32,7 @@ class Test:
     taken: bool
     rank: Rank
     hook: Hook | None = None
+    reason: str = ""
 
 
 Guards: TypeAlias = tuple[Test, ...]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ckptlint.analysis.compare import Divergence, compare, merged
+from ckptlint.analysis.disagree import disagreements
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
@@ -206,6 +207,10 @@ class _Surveyor:
             if ranks is FIRST or RAISE in (first.status, result.status):
                 continue
             for divergence in compare(first.trace, FIRST, result.trace, ranks, self.world.keys):
+                known = found.get(divergence.key)
+                found[divergence.key] = merged(known, divergence) if known else divergence
+        if first.status != RAISE:
+            for divergence in disagreements(first.trace, self.world.keys):
                 known = found.get(divergence.key)
                 found[divergence.key] = merged(known, divergence) if known else divergence
         traces = {ranks: result.trace for ranks, result in results.items()}

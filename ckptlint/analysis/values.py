@@ -3,7 +3,8 @@
 A value is known (:class:`Const`), typed (:class:`Object`, :class:`Instance`), something callable,
 or only a name for "the same unknown on every rank" (:class:`Symbol`). A :class:`Choice` is one
 value or another, depending on an unknown that is the same on every rank. ``rank`` marks what was
-computed from the rank, and where.
+computed from the rank, and where; ``divergent`` marks what may differ between ranks although no
+rank is in its text, and why.
 
 Unknowns are numbered by what they were computed from (``keys.py``), so two tests of one unchanged
 condition have one number, in every function and for every rank.
@@ -71,10 +72,28 @@ def merge_ranks(*marks: Rank | None) -> Rank | None:
 
 
 @dataclass(frozen=True)
+class Divergent:
+    """Mark of a value that may differ between ranks: because of what, as a noun phrase.
+
+    ``likely`` is false when it differs under circumstances that the source does not show.
+    """
+
+    reason: str
+    likely: bool = True
+
+
+def merge_divergent(*marks: Divergent | None) -> Divergent | None:
+    """Return the first of some marks that is likely, else the first."""
+    found = [mark for mark in marks if mark is not None]
+    return next((mark for mark in found if mark.likely), found[0] if found else None)
+
+
+@dataclass(frozen=True)
 class Value:
     """Base of all abstract values."""
 
     rank: Rank | None = field(default=None, kw_only=True)
+    divergent: Divergent | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -92,6 +111,7 @@ class Const(Value):
             and type(other.value) is type(self.value)
             and other.value == self.value
             and other.rank == self.rank
+            and other.divergent == self.divergent
         )
 
 
@@ -233,8 +253,10 @@ FALSE = Const(False)
 
 def blank(value: Value) -> bool:
     """Say whether nothing is known of a value, or only that it is not there yet."""
-    return value.rank is None and (
-        isinstance(value, Symbol) or (isinstance(value, Const) and not value.value)
+    return (
+        value.rank is None
+        and value.divergent is None
+        and (isinstance(value, Symbol) or (isinstance(value, Const) and not value.value))
     )
 
 

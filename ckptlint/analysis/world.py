@@ -64,6 +64,8 @@ class World:
         ranked = frozenset(knowledge.conventions) | _RANK_SOURCES
         ranked |= _last_names(knowledge.predicates, knowledge.guards)
         ranked |= {name for _, name in knowledge.hooks}
+        # What is unlikely to differ is noticed where it is met; it is no reason to look further.
+        ranked |= _last_names(name for name, each in knowledge.divergent.items() if each.likely)
         views = {module: View(module) for module in self.modules}
         mentions = {
             function: self.mentions(function.node)
@@ -89,7 +91,7 @@ class World:
         return known
 
     def _digest(self, module: Module, statement: ast.stmt) -> Digest:
-        names = self._telling.names(module)
+        names = self._telling.names(module) | self._ranked.names(module)
         loads: set[str] = set()
         stores: set[str] = set()
         for node in ast.walk(statement):
@@ -122,6 +124,10 @@ class World:
         """Say whether executing this may give anything but unknowns."""
         return self._mentioned(self._telling, module, node)
 
+    def differs(self, module: Module, node: ast.AST) -> bool:
+        """Say whether what this gives may depend on the rank, or differ without it."""
+        return self._mentioned(self._ranked, module, node)
+
     def holding(self, definition: ClassDefinition) -> frozenset[str]:
         """Return the attributes into which a class's own statements may put something known."""
         known = self._holding.get(definition)
@@ -135,6 +141,14 @@ class World:
                 if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
             )
         return known
+
+    def mentioned(self, names: Iterable[str]) -> bool:
+        """Say whether any module calls one of these functions, going by their last names."""
+        wanted = _last_names(names)
+        return any(
+            not wanted.isdisjoint(said.names | said.attributes)
+            for said in (self.mentions(module.tree) for module in self.modules)
+        )
 
     def gives(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that communicates may enter here.

@@ -82,10 +82,10 @@ RULE = Rule(
 def check(fault: Fault) -> Finding | None:
     """Report a collective after an exception of some ranks."""
     left = fault.divergence.exit
-    if fault.divergence.kind != "exit" or left is None or left.kind != "raise":
+    if left is None or left.kind != "raise":
         return None
-    message = (
-        f"{fault.operation}{fault.chain} is never reached by {fault.waits} when it fails before; "
-        f"{fault.consequence}"
-    )
+    divergent = fault.divergence.kind == "divergent"
+    who = f"a rank that fails because of {fault.reason}" if divergent else fault.waits
+    when = "" if divergent else " when it fails before"
+    message = f"{fault.operation}{fault.chain} is never reached by {who}{when}; {fault.consequence}"
     return fault.finding(RULE, message, "share the failure, so that every rank raises")

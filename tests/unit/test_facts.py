@@ -17,6 +17,7 @@ from ckptlint.facts import (
     Alias,
     Call,
     Class,
+    Disagreement,
     Evidence,
     Exit,
     FactsError,
@@ -82,12 +83,14 @@ def test_frameworks_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_every_record_names_its_source(path: Path) -> None:
     facts = load_file(path)
-    for kind in (Call, Predicate, Guard, Hook):
+    for kind in (Call, Predicate, Guard, Hook, Disagreement):
         unnamed = [record.name for record in facts.of(kind) if not record.source.strip()]
         assert not unnamed
 
 
-@pytest.mark.parametrize("kind", [Call, Returns, Class, Predicate, Guard, Hook, Pure, Exit])
+@pytest.mark.parametrize(
+    "kind", [Call, Returns, Class, Predicate, Guard, Hook, Disagreement, Pure, Exit]
+)
 def test_no_two_records_say_something_of_one_name(kind: type[Any]) -> None:
     def key(record: Any) -> tuple[object, ...]:
         bare = getattr(record, "kind", "")  # "RANK" is a variable and, elsewhere, a convention
