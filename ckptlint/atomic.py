@@ -14,12 +14,12 @@ def replace(path: str, data: bytes) -> None:
     A link stays a link. What is no regular file (a pipe, ``/dev/stdout``) is written to. Raises
     OSError; then the file is as it was.
     """
-    path = os.path.realpath(path)
     status = os.stat(path) if os.path.exists(path) else None
     if status is not None and not stat.S_ISREG(status.st_mode):
         with open(path, "wb") as file:
             file.write(data)
         return
+    path = os.path.realpath(path)
     handle, temporary = tempfile.mkstemp(
         prefix=".ckptlint-", suffix=".tmp", dir=os.path.dirname(path)
     )

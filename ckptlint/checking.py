@@ -16,7 +16,7 @@ from ckptlint.config import ConfigError, Settings, load
 from ckptlint.discovery import Discovery, MissingPathError, discover
 from ckptlint.engine import analyse
 from ckptlint.invocation import Invocation
-from ckptlint.output import check_place, show, tell
+from ckptlint.output import Failure, check_place, show, tell
 from ckptlint.report.summary import counted
 from ckptlint.runner import Analyse, Report, Runner
 from ckptlint.settings_shown import shown
@@ -28,7 +28,7 @@ __all__ = ["Invocation", "run"]
 
 
 def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
-    """Check what was asked, print the report, return the exit status. Raises click.UsageError."""
+    """Check what was asked, print the report, return the exit status. Raises Failure."""
     from ckptlint_rules import facts
 
     known = catalogue.rules()
@@ -52,7 +52,7 @@ def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
         if invocation.add_ignore:
             _tell_unsilenced(report)
     except (ConfigError, MissingPathError, BaselineError) as error:
-        raise click.UsageError(str(error)) from error
+        raise Failure(str(error)) from error
     show(invocation, invocation.output_format or settings.output_format or "full", report, overlay)
     return _status(invocation, report)
 

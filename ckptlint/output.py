@@ -19,22 +19,26 @@ from ckptlint.source import Source
 from ckptlint.terminal import screen_of
 
 
+class Failure(click.ClickException):
+    """What is asked cannot be done; the text says why, and what to do."""
+
+    exit_code = 2
+
+
 def check_place(path: Path | None) -> None:
-    """See before a long run that its report can be written. Raises click.UsageError."""
+    """See before a long run that its report can be written. Raises Failure."""
     if path is None:
         return
-    if path.is_dir():
-        raise click.UsageError(f"cannot write {path}: it is a folder")
     if not path.exists() and not path.absolute().parent.is_dir():
-        raise click.UsageError(f"cannot write {path}: make the folder first")
+        raise Failure(f"cannot write {path}: make the folder first")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise click.UsageError(f"cannot write {path}: you may not write there")
+        raise Failure(f"cannot write {path}: you may not write there")
 
 
 def show(
     invocation: Invocation, output_format: str, report: Report, overlay: Mapping[Path, bytes]
 ) -> None:
-    """Print what was asked for. Raises click.UsageError when it cannot be written."""
+    """Print what was asked for. Raises Failure when it cannot be written."""
     for error in report.errors:
         tell(error)
     if invocation.diff:
@@ -101,11 +105,11 @@ def _role(line: str) -> str:
 
 
 def _write(path: Path | None, data: bytes) -> None:
-    """Write to a file at once, or to standard output. Raises click.UsageError."""
+    """Write to a file at once, or to standard output. Raises Failure."""
     if path is None:
         click.echo(data, nl=False)
         return
     try:
         atomic.replace(str(path), data)
     except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise Failure(f"cannot write {path}: {error.strerror}") from error

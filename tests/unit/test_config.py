@@ -154,3 +154,86 @@ def test_rules_are_found_by_code_and_by_name() -> None:
     assert find("name-of-ckp110", KNOWN).code == "CKP110"
     with pytest.raises(UnknownCodeError, match="did you mean name-of-ckp102"):
         find("name-of-ckp12", KNOWN)
+
+
+# -- files that extend others ----------------------------------------------------------------------
+
+
+def extended(tmp_path: Path, base: str, own: str) -> Settings:
+    (tmp_path / "base.toml").write_text(base)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return settings(folder, f'extend = "../base.toml"\n{own}')
+
+
+def test_a_file_overrides_what_it_extends(tmp_path: Path) -> None:
+    base = (
+        'ignore = ["CKP101"]\nconfidence = "possible"\noutput-format = "json"\n'
+        'exclude = ["gen"]\nextend-exclude = ["old"]\nbaseline = "known.json"\n'
+    )
+    found = extended(tmp_path, base, 'output-format = "github"\nextend-exclude = ["new"]\n')
+    assert found.origins == (
+        tmp_path / "project" / ".." / "base.toml",
+        tmp_path / "project" / "ckptlint.toml",
+    )
+    assert found.codes == {"CKP102", "CKP900"}
+    assert found.confidence is Confidence.POSSIBLE
+    assert found.output_format == "github"
+    assert found.baseline == tmp_path / "project" / ".." / "known.json"
+    assert found.exclude is not None
+    assert (found.exclude.base.resolve(), found.exclude.lines) == (tmp_path, ("gen",))
+    assert [(g.base.resolve(), g.lines) for g in found.extend_exclude] == [
+        (tmp_path, ("old",)),
+        (tmp_path / "project", ("new",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "own", "codes"),
+    [
+        ('ignore = ["CKP101"]', 'select = ["CKP101"]', "101 900"),
+        ('select = ["CKP101"]', 'extend-select = ["CKP110"]', "101 110 900"),
+        ('ignore = ["CKP101"]', 'ignore = ["CKP102"]', "900"),
+        ('select = ["ALL"]', 'ignore = ["CKP1"]', "900"),
+    ],
+)
+def test_selections_are_layers(tmp_path: Path, base: str, own: str, codes: str) -> None:
+    found = extended(tmp_path, base, own)
+    assert found.codes == {f"CKP{number}" for number in codes.split()}
+
+
+def test_ignores_of_files_and_facts_of_both_hold(tmp_path: Path) -> None:
+    record = '[[call]]\nname = "{}.save"\nwho = "all"\neffect = "save"\n'
+    found = extended(
+        tmp_path,
+        record.format("base") + '[per-file-ignores]\n"a/*" = ["CKP101"]\n',
+        record.format("own") + '[per-file-ignores]\n"b/*" = ["CKP102"]\n',
+    )
+    assert [call.name for call in found.facts.of(Call)] == ["base.save", "own.save"]
+    assert [(each.base.name, each.pattern) for each in found.per_file_ignores] == [
+        ("..", "a/*"),
+        ("project", "b/*"),
+    ]
+
+
+def test_what_is_extended_may_extend_another_and_a_pyproject(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.ckptlint]\nconfidence = "certain"\n')
+    found = extended(tmp_path, 'extend = "pyproject.toml"\ninclude-tests = true\n', "")
+    assert (found.confidence, found.include_tests) == (Confidence.CERTAIN, True)
+    assert [path.name for path in found.origins] == ["pyproject.toml", "base.toml", "ckptlint.toml"]
+
+
+def test_what_is_wrong_with_extending_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"ckptlint.toml: extend: there is no file .*gone.toml"):
+        settings(tmp_path, 'extend = "gone.toml"')
+    (tmp_path / "base.toml").write_text('extend = "ckptlint.toml"\n')
+    with pytest.raises(ConfigError, match=r"ckptlint.toml: extends itself: .*base.toml → "):
+        settings(tmp_path, 'extend = "base.toml"')
+    (tmp_path / "base.toml").write_text('ignore = ["CKP7"]\n')
+    with pytest.raises(ConfigError, match=r"base.toml: unknown rule code 'CKP7'"):
+        settings(tmp_path, 'extend = "base.toml"')
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    with pytest.raises(ConfigError, match=r"pyproject.toml: has no table \[tool.ckptlint\]"):
+        settings(tmp_path, 'extend = "pyproject.toml"')
+    with pytest.raises(ConfigError, match="extend must be the name of a file"):
+        settings(tmp_path, "extend = []")
