@@ -157,6 +157,21 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "ckptlint", "_CKPTLINT_COMPLETE").source())
 
 
+@cli.command()
+def server() -> None:
+    """Serve an editor over standard input and output (the Language Server Protocol).
+
+    Editors start this themselves; docs/editors.md shows how to tell them. It shows findings while
+    one types, offers fixes, and tells of an API who must call it.
+    """
+    from ckptlint.server import MissingLibraryError, run
+
+    try:
+        run()
+    except MissingLibraryError as error:
+        raise click.ClickException(str(error)) from error
+
+
 def main() -> None:
     """Run the command line; a fault of our own exits with 2, since 1 says that there are
     findings."""

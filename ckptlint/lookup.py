@@ -79,7 +79,7 @@ def facts_about(name: str, facts: FactSet, screen: Screen) -> str:
     found = list(_matching(name, facts))
     if not found:
         raise UnknownNameError(_nothing(name, facts))
-    if len({_full_name(fact) for fact in found}) > _DETAILED:
+    if len({full_name(fact) for fact in found}) > _DETAILED:
         return screen.paint(_listed(found))
     return screen.paint(piece for fact in found for piece in _described(fact))
 
@@ -89,19 +89,20 @@ def _known(facts: FactSet) -> Iterator[Fact]:
         yield from facts.of(kind)
 
 
-def _full_name(fact: Fact) -> str:
+def full_name(fact: Fact) -> str:
+    """Return the canonical name of what a fact is about."""
     return f"{fact.owner}.{fact.name}" if isinstance(fact, Hook) else fact.name
 
 
 def _matching(name: str, facts: FactSet) -> Iterator[Fact]:
     wanted = [spelling.lower() for spelling in _spellings(name, facts)]
-    exact = [fact for fact in _known(facts) if _full_name(fact).lower() in wanted]
+    exact = [fact for fact in _known(facts) if full_name(fact).lower() in wanted]
     if exact and "." in name:
         return iter(exact)
     return (
         fact
         for fact in _known(facts)
-        if any(f".{_full_name(fact)}".lower().endswith(f".{spelling}") for spelling in wanted)
+        if any(f".{full_name(fact)}".lower().endswith(f".{spelling}") for spelling in wanted)
     )
 
 
@@ -115,7 +116,7 @@ def _spellings(name: str, facts: FactSet) -> Iterator[str]:
 
 
 def _nothing(name: str, facts: FactSet) -> str:
-    names = {_full_name(fact) for fact in _known(facts)}
+    names = {full_name(fact) for fact in _known(facts)}
     tails = {full.rpartition(".")[2] for full in names}
     close = nearest(name, names if "." in name else tails)
     close = close or nearest(name.rpartition(".")[2], tails)
@@ -124,7 +125,7 @@ def _nothing(name: str, facts: FactSet) -> str:
 
 
 def _listed(found: Iterable[Fact]) -> Iterator[Piece]:
-    lines = dict.fromkeys((_full_name(fact), _gist(fact)) for fact in found)
+    lines = dict.fromkeys((full_name(fact), _gist(fact)) for fact in found)
     width = max(len(full) for full, _ in lines)
     for full, gist in sorted(lines):
         yield f"{full:<{width}}", "strong"
@@ -143,15 +144,16 @@ def _gist(fact: Fact) -> str:
 
 
 def _described(fact: Fact) -> Iterator[Piece]:
-    yield f"{_full_name(fact)}\n", "strong"
-    for label, text in _details(fact):
+    yield f"{full_name(fact)}\n", "strong"
+    for label, text in details(fact):
         if text:
             yield f"  {label:<14}", "related"
             yield f" {text}\n", ""
     yield "\n", ""
 
 
-def _details(fact: Fact) -> Iterator[tuple[str, str]]:
+def details(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Yield what is known, a label and a text each; an empty text has nothing to say."""
     if isinstance(fact, Call):
         yield "must call", _WHO[fact.who]
         yield "does", fact.effect

@@ -84,9 +84,9 @@ class Runner:
     """Runs the analysis over discovered projects.
 
     ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
-    the contents of files that are not to be read from disk (the text of an editor, standard
-    input), by path. A file for which ``may_matter`` is false of its bytes is taken as checked
-    without being parsed.
+    the contents of files that are not to be read from disk (standard input), by path; ``reader``
+    reads the others, given the path and ``cwd``, and raises SourceError. A file for which
+    ``may_matter`` is false of its bytes is taken as checked without being parsed.
     """
 
     cwd: Path
@@ -96,6 +96,7 @@ class Runner:
     analyse: Analyse = analyse
     may_matter: Callable[[bytes], bool] = lambda _: True
     noqa: bool = True
+    reader: Callable[[Path, Path], Source] = read
 
     def run(self, discovery: Discovery) -> Report:
         """Analyse every project and put the outcomes together. Raises BaselineError."""
@@ -213,7 +214,7 @@ class Runner:
                 if path in self.overlay:
                     found = source(path, self.overlay[path], self.cwd)
                 else:
-                    found = read(path, self.cwd)
+                    found = self.reader(path, self.cwd)
             except SourceError as error:
                 failures[name] = error
             else:

@@ -162,6 +162,10 @@ class Source:
         """Return the line of the file in which a line stands (both from 1)."""
         return line
 
+    def line(self, cell: int, line: int) -> int:
+        """Return the line of the analysis that is a line of a cell (both from 1)."""
+        return line
+
     def placed(self, span: Span) -> Span:
         """Return a place of the analysis as the user counts it."""
         return span

@@ -118,6 +118,11 @@ def operations(steps: Sequence[Step], chosen: Mapping[int, bool]) -> list[Reache
     return found
 
 
+def operations_in(items: Sequence[Item]) -> list[Operation]:
+    """Return all operations among items, those under choices, in loops and in calls included."""
+    return [operation for _, operation in _walk(items, ())]
+
+
 def sites(trace: Trace) -> frozenset[object]:
     """Return the places of all operations of a trace."""
     return frozenset(operation.site.key for _, operation in _walk(trace.items, ()))

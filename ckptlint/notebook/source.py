@@ -142,6 +142,11 @@ class Notebook(Source):
         index = bisect_right(self._parts, line, key=lambda part: part.first)
         return self._parts[max(0, index - 1)]
 
+    def line(self, cell: int, line: int) -> int:
+        """Return the line of the program that is a line of a cell; 0 for a cell not in it."""
+        first = (part.first for part in self._parts if part.cell.number == cell)
+        return next((each + line - 1 for each in first), 0)
+
     def placed(self, span: Span) -> Span:
         """Return a place of the program as a place of its cell."""
         if span.cell or not self._has_cells:
@@ -162,7 +167,7 @@ class Notebook(Source):
         """Put IPython's syntax back into a piece of the program."""
         return plain(text, {c: t for part in self._parts for c, t in part.masked.hidden.items()})
 
-    @property
+    @cached_property
     def pieces(self) -> Mapping[str, Source]:
         """The cells, each as a source of its own by the name it has in reports."""
         if not self._has_cells:

@@ -12,6 +12,7 @@ from ckptlint.analysis.values import Site
 from ckptlint.fault import spelled
 from ckptlint.finding import Finding
 from ckptlint.portrait import Portrait, plain_name
+from ckptlint.source import Source
 from ckptlint.trace.lineup import Line, Node, lined_up, nodes
 from ckptlint.trace.picture import (
     Cell,
@@ -46,7 +47,7 @@ def weave(portrait: Portrait) -> Picture:
         plain_name(watched.name),
         tuple(_COLUMNS[ranks] for ranks in weaver.classes),
         tuple(weaver.function()),
-        tuple(Note(f.code, f.severity.value, f.span.line, f.message, f.help) for f in findings),
+        tuple(_note(finding, watched.site.module.source) for finding in findings),
     )
 
 
@@ -242,8 +243,14 @@ def _operations(trace: Trace) -> int:
     return count
 
 
+def _note(finding: Finding, source: Source) -> Note:
+    line = source.placed(finding.span).line
+    return Note(finding.code, finding.severity.value, line, finding.message, finding.help)
+
+
 def _place(site: Site) -> Place:
     source = site.module.source
-    line = getattr(site.node, "lineno", 1)
-    text = source.lines[line - 1].rstrip() if line <= len(source.lines) else ""
-    return Place(source.display, line, text)
+    span = source.placed(source.span(site.node))
+    lines = source.pieces[span.name].lines
+    text = lines[span.line - 1].rstrip() if span.line <= len(lines) else ""
+    return Place(span.name, span.line, text)
