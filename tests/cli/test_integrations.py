@@ -102,7 +102,7 @@ def test_pre_commit_gets_every_file_in_one_process() -> None:
     assert list(hooks()) == ["ckptlint", "ckptlint-fix"]
     for hook in hooks().values():
         assert hook["language"] == "python"
-        assert hook["types"] == "[python]"
+        assert hook["types_or"] == "[python, jupyter]"
         assert hook["require_serial"] == "true"
 
 
