@@ -3,33 +3,67 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from lsprotocol import types
 
-from ckptlint.finding import Applicability, Edit, Finding, Fix, Span
+from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.server.documents import Shown
 from ckptlint.server.places import Places
+from ckptlint.silence import silencing
 from ckptlint.source import Source
 
 FIX_ALL = "source.fixAll.ckptlint"
+_REASON = "say why"
 
 
-def quick_fix(
-    finding: Finding, fix: Fix, diagnostic: types.Diagnostic, places: Places, versioned: bool
-) -> types.CodeAction:
-    """Offer the fix of a finding; an unsafe one says so and is not preferred."""
+@dataclass(frozen=True)
+class Action:
+    """What can be done about a finding; ``preferred`` marks what may be done without reading."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    preferred: bool
+
+    def written(
+        self, diagnostic: types.Diagnostic, places: Places, versioned: bool
+    ) -> types.CodeAction:
+        """Return the action as the protocol has it."""
+        return types.CodeAction(
+            self.title,
+            types.CodeActionKind.QuickFix,
+            diagnostics=[diagnostic],
+            is_preferred=self.preferred,
+            edit=workspace_edit(self.edits, places, versioned),
+        )
+
+
+def quick_fix(finding: Finding) -> Action | None:
+    """Offer the fix of a finding, if it has one; an unsafe one says so."""
+    fix = finding.fix
+    if fix is None:
+        return None
     safe = fix.applicability is Applicability.SAFE
     note = "" if safe else "; unsafe, read what it changes"
-    return types.CodeAction(
-        f"{_capital(fix.message)} ({finding.code}{note})",
-        types.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic],
-        is_preferred=safe,
-        edit=workspace_edit(fix.edits, places, versioned),
-    )
+    title = f"{fix.message[:1].upper()}{fix.message[1:]} ({finding.code}{note})"
+    return Action(title, fix.edits, safe)
+
+
+def silence(finding: Finding, sources: Mapping[str, Source]) -> Action | None:
+    """Offer a comment that silences a finding; None where there can be none."""
+    # A cell is a file of its own to what writes the comments.
+    span = finding.span
+    here = replace(finding, span=replace(span, path=span.name, cell=0))
+    for silenced in silencing([here], sources, _REASON):
+        if silenced.fix is not None:
+            edits = tuple(
+                Edit(replace(edit.span, path=span.path, cell=span.cell), edit.text)
+                for edit in silenced.fix.edits
+            )
+            return Action(f"Silence {finding.code} here with a comment", edits, False)
+    return None
 
 
 def workspace_edit(edits: Iterable[Edit], places: Places, versioned: bool) -> types.WorkspaceEdit:

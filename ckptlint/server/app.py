@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from ckptlint.config import CONFIG_NAMES
+from ckptlint.config_file import CONFIG_NAMES
 from ckptlint.finding import Span
 from ckptlint.server import actions, hover
 from ckptlint.server.diagnostics import diagnostic
@@ -103,17 +103,13 @@ async def _quick_fixes(server: Editor, uri: str, range_: types.Range) -> list[ty
     if checked is None:
         return []
     places = server.places(checked.desk, checked.report.sources)
-    return [
-        actions.quick_fix(
-            finding,
-            finding.fix,
-            diagnostic(finding, places, related=True),
-            places,
-            server.versioned_edits,
-        )
-        for finding in server.found_at(checked, uri, range_)
-        if finding.fix is not None
-    ]
+    offered: list[types.CodeAction] = []
+    for finding in server.found_at(checked, uri, range_):
+        shown = diagnostic(finding, places, related=True)
+        for action in (actions.quick_fix(finding), actions.silence(finding, places.sources)):
+            if action is not None:
+                offered.append(action.written(shown, places, server.versioned_edits))
+    return offered
 
 
 async def _fix_all(server: Editor, uri: str) -> list[types.CodeAction]:

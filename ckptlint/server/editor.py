@@ -19,6 +19,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ckptlint import __version__
+from ckptlint.baseline import BaselineError
 from ckptlint.config import ConfigError
 from ckptlint.finding import Finding
 from ckptlint.runner import Report
@@ -111,7 +112,7 @@ class Editor(LanguageServer):
         places = self.places(checked.desk, checked.report.sources)
         found: dict[str, list[types.Diagnostic]] = {uri: [] for uri in checked.desk.uris()}
         related = self._shows_related
-        for finding in checked.report.findings:
+        for finding in checked.report.new:
             uri = places.shown(finding.span).uri
             if uri in found:
                 found[uri].append(diagnostic(finding, places, related))
@@ -141,7 +142,7 @@ class Editor(LanguageServer):
         our own. Neither ends the server."""
         try:
             return await work
-        except ConfigError as error:
+        except (ConfigError, BaselineError) as error:
             self._tell(str(error), types.MessageType.Error)
         except Exception as error:
             trace = "".join(traceback.format_exception(error))
@@ -190,7 +191,7 @@ class Editor(LanguageServer):
         places = self.places(checked.desk, checked.report.sources)
         return [
             finding
-            for finding in checked.report.findings
+            for finding in checked.report.new
             if places.shown(finding.span).uri == uri
             and overlaps(places.range(finding.span), range_)
         ]

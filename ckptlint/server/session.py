@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from ckptlint import catalogue
-from ckptlint.config import CONFIG_NAMES, Overrides, Settings, load
+from ckptlint.config import Overrides, Settings, load
+from ckptlint.config_file import CONFIG_NAMES
 from ckptlint.discovery import Discovery, ProjectFiles, discover
 from ckptlint.engine import Request
 from ckptlint.facts import FactSet
@@ -113,7 +114,7 @@ class Session:
     def _discovery(self, desk: Desk) -> Discovery:
         paths = tuple(sorted(desk.documents))
         if self._found is None or self._found[0] != paths or self._settings_changed():
-            self._settings = {}
+            self._found, self._settings = None, {}
             found = discover(paths, self._settings_for, virtual=paths)
             self._found = (paths, found)
         return self._found[1]
@@ -122,7 +123,9 @@ class Session:
         for folder in (root, *root.parents):
             for name in CONFIG_NAMES:
                 self._settings[folder / name] = _signature(folder / name)
-        return load(root, _OVERRIDES, catalogue.rules())
+        settings = load(root, _OVERRIDES, catalogue.rules())
+        self._settings.update((path, _signature(path)) for path in settings.origins)
+        return settings
 
     def _settings_changed(self) -> bool:
         return any(_signature(path) != known for path, known in self._settings.items())

@@ -206,6 +206,27 @@ def test_an_unsafe_fix_says_so(client: LanguageClient) -> None:
     assert fix["isPreferred"] is False
 
 
+def test_a_finding_can_be_silenced_with_a_comment(client: LanguageClient) -> None:
+    uri = client.open("train.py")
+    client.until(uri, "CKP101")
+    (action,) = [a for a in client.actions(uri, 5) if a["title"].startswith("Silence ")]
+    quiet = edited(BAD, edits_of(action, uri))
+    comment = "        # ckptlint: ignore[CKP101] say why\n"
+    assert quiet == BAD.replace("        engine", f"{comment}        engine")
+    client.change(uri, quiet)
+    client.until(uri)
+    client.change(uri, GOOD.replace("    engine", comment + "    engine"))
+    (unused,) = client.until(uri, "CKP901")
+    assert unused["tags"] == [1]
+
+
+def test_what_a_baseline_holds_is_not_shown(client: LanguageClient, workspace: Workspace) -> None:
+    workspace.put("ckptlint.toml", 'baseline = "known.json"\n')
+    assert workspace.run("check", "--update-baseline").exit_code == 0
+    client.until(client.open("train.py"))
+    client.until(client.open("again.py", BAD), "CKP101")
+
+
 def test_all_safe_fixes_can_be_applied_on_saving(client: LanguageClient) -> None:
     twice = f"# 😀\n{BAD}\n\n{BAD.split(chr(10), 3)[3].replace('train', 'again')}"
     uri = client.open("train.py", twice)
@@ -350,6 +371,10 @@ def test_a_notebook_shows_findings_in_its_cells(client: LanguageClient) -> None:
     assert client.diagnostics(first) == []
     (fix,) = quick_fixes(client, second, 2)
     assert edited(rest, edits_of(fix, second)) == GOOD.split("\n\n")[1]
+    (silence,) = [a for a in client.actions(second, 2) if a["title"].startswith("Silence ")]
+    assert edited(rest, edits_of(silence, second)).splitlines()[2] == (
+        "        # ckptlint: ignore[CKP101] say why"
+    )
     assert "Every rank must call this" in client.hover(second, 2, 20)
     (lens,) = lenses(client, second)
     assert lens["range"] == place(0, 0, 0)
