@@ -38,7 +38,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.test: pyproject.toml runtime_shim/pyproject.toml | $(VENV)/bin/python
 	$(PIP) install setuptools wheel '$(TORCH)'
 	$(PIP) install --editable '.[dev]' --editable ./runtime_shim
-	$(PIP) install lightning accelerate
+	$(PIP) install lightning accelerate transformers
 	DS_BUILD_OPS=0 $(PIP) install deepspeed --no-build-isolation
 	@touch $@ $(VENV)/.demo
 

@@ -39,7 +39,8 @@ def may_run_everywhere(
 def _judge(function: Function, operations: list[ast.AST], purity: Purity) -> bool | None:
     if isinstance(function.node, ast.Lambda):
         return None
-    if any(_writes(call, purity) for call in _unguarded_calls(function.node.body, purity)):
+    calls = _unguarded_calls(function.node.body, purity)
+    if any(_writes(call, purity) for call in calls if call not in operations):
         return False
     if all(_only_computes(statement, operations, purity) for statement in function.node.body):
         return True

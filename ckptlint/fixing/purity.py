@@ -16,6 +16,7 @@ _OWN = re.compile(
     r"(?i)(^|_)(loss(es)?|acc|accuracy|metrics?|score|best|ppl|perplexity|elapsed|time|now|psnr|fid"
     r"|iou|bleu|rouge|f1|reward|grad|norm|patience)($|_)"
 )
+_BUILT_IN = frozenset({"dict", "list", "str"})
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log"})
 _PLAIN = (
     ast.Constant,
@@ -119,10 +120,10 @@ class Purity:
         name = self.canonical(func)
         if name is not None:
             predicate = self.knowledge.predicates.get(name)
-            return name in self.knowledge.pure or predicate is not None
-        if isinstance(func, ast.Attribute):
-            return f"str.{func.attr}" in self.knowledge.pure or func.attr in self._readers
-        return False
+            records = self.knowledge.calls.get(name, [])
+            read = bool(records) and all(map(_reads, records))
+            return name in self.knowledge.pure or predicate is not None or read
+        return isinstance(func, ast.Attribute) and func.attr in self._readers
 
     def repeatable(self, node: ast.AST) -> bool:
         """Say whether a test may be evaluated more than once: cheap, and without effects."""
@@ -229,17 +230,25 @@ def _last(node: ast.expr) -> str:
 
 
 def _readers(knowledge: Knowledge) -> frozenset[str]:
-    """Return names of methods that the facts know to change nothing, on one rank alone."""
-
-    def reads(record: Call) -> bool:
-        return record.who == "any" and record.effect == "read" and record.framework != "python"
-
+    """Return names of methods that change nothing: those that the facts call pure, and those of
+    which they know no other effect than to read, on one rank alone."""
+    pure = {name.rpartition(".")[2] for name in knowledge.pure if _is_method(name)}
     found: set[str] = set()
     others: set[str] = set()
     for full, records in knowledge.calls.items():
         owner, _, last = full.rpartition(".")
-        if owner in knowledge.classes and all(map(reads, records)):
+        if owner in knowledge.classes and all(map(_reads, records)):
             found.add(last)
         else:
             others.add(last)
-    return frozenset(found - others)
+    return frozenset(pure | (found - others))
+
+
+def _reads(record: Call) -> bool:
+    return record.who == "any" and record.effect == "read" and record.framework != "python"
+
+
+def _is_method(name: str) -> bool:
+    """Say whether a dotted name is that of a method: its owner is a class."""
+    owner = name.rpartition(".")[0].rpartition(".")[2]
+    return owner in _BUILT_IN or owner[:1].isupper()
