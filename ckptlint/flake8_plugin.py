@@ -2,8 +2,10 @@
 
 flake8 hands over one file at a time, in several processes; the project around a file is analysed
 once in each process and remembered. Which codes are shown is flake8's business: every rule runs
-that the project's own settings do not ignore, and those that are off by default are in flake8's
-default ignore list. ``# noqa`` is left to flake8, our own comments are heeded here.
+that the project's own settings do not ignore. Those that are off by default are in flake8's
+default ignore list, and since ``ignore`` in somebody's settings replaces that list, they run only
+when a selection names them. ``# noqa`` is left to flake8; our own comments and the baseline of the
+project's settings are heeded here.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Plugin:
 
     name = "ckptlint"
     version = __version__
+    named: tuple[str, ...] = ()  # the codes, or their beginnings, that flake8 was told to select
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
         self._path = Path(os.path.abspath(filename))
@@ -45,6 +48,11 @@ class Plugin:
         """Tell flake8 which codes are off unless they are selected."""
         rules = catalogue.rules().values()
         manager.extend_default_ignore([rule.code for rule in rules if not rule.default])
+
+    @classmethod
+    def parse_options(cls, options: Any) -> None:
+        """Learn which codes are selected by name."""
+        cls.named = (*(options.select or ()), *(options.extend_select or ()))
 
     def run(self) -> Iterator[Problem]:
         """Yield the findings of the file: line (from 1), column (from 0), text and type."""
@@ -91,8 +99,11 @@ def _settings_for(root: Path) -> Settings:
 
 @cache
 def _rules() -> Mapping[str, Rule]:
-    """Return the rules as if all were on by default, since flake8 does the selecting."""
-    return {code: replace(rule, default=True) for code, rule in catalogue.rules().items()}
+    """Return the rules, on by default when they are or when flake8 selects them by name."""
+    return {
+        code: replace(rule, default=rule.default or code.startswith(Plugin.named))
+        for code, rule in catalogue.rules().items()
+    }
 
 
 @cache

@@ -5,27 +5,28 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from flake8.options.manager import OptionManager
 
-from ckptlint import catalogue
 from ckptlint.config_file import tomllib
-from ckptlint.flake8_plugin import Plugin
 from workspace import BAD, GOOD, Workspace
 
 _ROOT = Path(__file__).parents[2]
-_CONFIG = "[flake8]\nselect = CKP\njobs = 1\n"
+_PLUGIN = ""
 if not entry_points(group="flake8.extension", name="CKP"):  # the package is not installed
-    _CONFIG += "[flake8:local-plugins]\nextension =\n    CKP = ckptlint.flake8_plugin:Plugin\n"
+    _PLUGIN = "[flake8:local-plugins]\nextension =\n    CKP = ckptlint.flake8_plugin:Plugin\n"
 
 
-def flake8(workspace: Workspace, *arguments: str, stdin: str | None = None) -> list[str]:
+def flake8(
+    workspace: Workspace,
+    *arguments: str,
+    stdin: str | None = None,
+    config: str = "select = CKP\njobs = 1",
+) -> list[str]:
     """Run flake8 in the project and return what it prints."""
-    workspace.put("flake8.cfg", _CONFIG)
+    workspace.put("flake8.cfg", f"[flake8]\n{config}\n{_PLUGIN}")
     done = subprocess.run(
         [sys.executable, "-m", "flake8", "--config", "flake8.cfg", *arguments],
         cwd=workspace.root,
@@ -74,18 +75,102 @@ def test_flake8_sees_helpers_in_other_files_and_text_from_standard_input(
     assert line.startswith("train.py:7:9: CKP101 ")
 
 
-def test_flake8_is_told_which_rules_are_off_unless_selected(
-    monkeypatch: pytest.MonkeyPatch,
+# One rank raises before the others wait: CKP110, which is off by default.
+RAISES = """\
+import torch.distributed as dist
+
+
+def finish():
+    if dist.get_rank() == 0:
+        raise RuntimeError("disk full")
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ("", False),
+        ("ignore = E203, W503", False),
+        ("extend-ignore = E203", False),
+        ("extend-select = CKP101", False),
+        ("select = E, F", False),
+        ("select = CKP101", False),
+        ("extend-select = CKP110", True),
+        ("ignore = E203\nextend-select = CKP110", True),
+        ("select = CKP", True),
+        ("select = C, E", True),
+        ("select = CKP\nextend-ignore = CKP110", False),
+    ],
+)
+def test_flake8_shows_a_rule_that_is_off_by_default_only_when_it_is_selected(
+    workspace: Workspace, settings: str, shown: bool
 ) -> None:
-    known = catalogue.rules()
-    off = replace(known["CKP103"], default=False)
-    monkeypatch.setattr(catalogue, "rules", lambda: {**known, "CKP103": off})
-    manager = OptionManager(
-        version="1", plugin_versions="", parents=[], formatter_names=["default"]
+    workspace.write(train=RAISES)
+    told = flake8(workspace, "train.py", config=settings)
+    assert [line for line in told if "CKP" in line] == (
+        [line for line in told if line.startswith("train.py:7:5: CKP110 ")]
     )
-    Plugin.add_options(manager)
-    assert "CKP103" in manager.extended_default_ignore
-    assert "CKP101" not in manager.extended_default_ignore
+    assert bool(told) is shown
+
+
+def test_flake8_needs_no_settings_to_show_what_is_on(workspace: Workspace) -> None:
+    workspace.write(train=BAD)
+    assert [line[:20] for line in flake8(workspace, "train.py", config="")] == [
+        "train.py:4:1: E302 e",
+        "train.py:6:9: CKP101",
+    ]
+
+
+def test_flake8_counts_columns_in_characters(workspace: Workspace) -> None:
+    text = BAD.replace(
+        "    if dist.get_rank() == 0:\n        engine",
+        "    if dist.get_rank() == 0: print('é𐀀'); engine",
+    )
+    column = text.splitlines()[4].index("engine.") + 1
+    workspace.put("größe 1/train.py", text)
+    workspace.put("größe 1/crlf.py", text.replace("\n", "\r\n"))
+    told = flake8(workspace, ".")
+    assert [line.partition(" CKP101 ")[0] for line in told] == [
+        f"./größe 1/crlf.py:5:{column}:",
+        f"./größe 1/train.py:5:{column}:",
+    ]
+
+
+def test_flake8_checks_standard_input_without_a_name(workspace: Workspace) -> None:
+    workspace.write(helper="def save(engine, out):\n    engine.save_checkpoint(out)\n")
+    text = BAD.replace("engine.save_checkpoint(out)", "save(engine, out)")
+    (line,) = flake8(workspace, "-", stdin=f"from helper import save\n{text}")
+    assert line.startswith("stdin:7:9: CKP101 ")
+    assert flake8(workspace, "-", stdin=GOOD) == []
+
+
+def test_flake8_tells_of_our_comments_and_not_of_its_own(workspace: Workspace) -> None:
+    workspace.write(
+        ours=GOOD.replace("(out)\n", "(out)  # ckptlint: ignore[CKP101] why\n"),
+        theirs=GOOD.replace("(out)\n", "(out)  # noqa: CKP101\n"),
+    )
+    (line,) = flake8(workspace, ".")
+    assert line.startswith("./ours.py:5:34: CKP901 ")
+
+
+def test_flake8_heeds_the_settings_and_the_baseline_of_the_project(workspace: Workspace) -> None:
+    workspace.write(train=BAD, legacy=BAD)
+    workspace.put(
+        "ckptlint.toml",
+        'baseline = "known.json"\n[per-file-ignores]\n"legacy.py" = ["CKP101"]\n',
+    )
+    assert workspace.check("--update-baseline").exit_code == 0
+    assert flake8(workspace, ".") == []
+    workspace.write(new=BAD)
+    assert [line[:21] for line in flake8(workspace, ".")] == ["./new.py:6:9: CKP101 "]
+
+
+def test_flake8_finds_the_same_in_several_processes(workspace: Workspace) -> None:
+    workspace.write(one=BAD, two=BAD, three=RAISES)
+    config = "select = CKP\njobs = 2"
+    found = [line.split(" ")[1] for line in flake8(workspace, ".", config=config)]
+    assert found == ["CKP101", "CKP110", "CKP101"]
 
 
 def hooks() -> dict[str, dict[str, str]]:
