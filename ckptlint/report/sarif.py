@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,11 +24,13 @@ from ckptlint.report.cells import without_cells
 from ckptlint.report.styled import Screen
 from ckptlint.rule import Rule
 from ckptlint.runner import Report
+from ckptlint.source import Source, SourceError
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _ROOT = "%SRCROOT%"
+_AROUND = 2  # lines shown before and after a finding
 _PRECISION = {
     Confidence.CERTAIN: "very-high",
     Confidence.LIKELY: "high",
@@ -57,7 +59,7 @@ def render(report: Report, screen: Screen) -> str:
             _ROOT: {"description": {"text": "The folder in which ckptlint was called."}}
         },
         "results": [
-            _result(finding, places[finding.code], mark, bool(report.comparisons))
+            _result(finding, places[finding.code], mark, report)
             for finding, mark in zip(report.findings, marks, strict=True)
         ],
     }
@@ -98,7 +100,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, rule: int, fingerprint: str, baseline: bool) -> dict[str, Any]:
+def _result(finding: Finding, rule: int, fingerprint: str, report: Report) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -106,7 +108,7 @@ def _result(finding: Finding, rule: int, fingerprint: str, baseline: bool) -> di
         "message": {"text": _message(finding)},
         "locations": [
             {
-                "physicalLocation": _physical(finding.span),
+                "physicalLocation": _shown(finding.span, report.sources),
                 "logicalLocations": [{"fullyQualifiedName": finding.function, "kind": "function"}],
             }
         ],
@@ -120,7 +122,7 @@ def _result(finding: Finding, rule: int, fingerprint: str, baseline: bool) -> di
         result["codeFlows"] = [_flow(finding)]
     if finding.fix is not None:
         result["fixes"] = [_fix(finding.fix)]
-    if baseline:
+    if report.comparisons:
         result["baselineState"] = "unchanged" if finding.baselined else "new"
     return result
 
@@ -178,6 +180,21 @@ def _replacements(edits: Iterable[Edit]) -> list[dict[str, Any]]:
 
 def _physical(span: Span) -> dict[str, Any]:
     return {"artifactLocation": _artifact(span.path), "region": _region(span)}
+
+
+def _shown(span: Span, sources: Mapping[str, Source]) -> dict[str, Any]:
+    """Give a place with its lines, for viewers that have no source at hand."""
+    physical = _physical(span)
+    try:
+        lines = sources[span.path].lines if span.path in sources else ()
+    except SourceError:
+        return physical
+    count = len(lines) - (lines[-1:] == ("",))  # behind a last line feed there is no line
+    first, last = max(1, span.line - _AROUND), min(count, span.end_line + _AROUND)
+    text = "".join(lines[first - 1 : last])
+    if text:
+        physical["contextRegion"] = {"startLine": first, "endLine": last, "snippet": {"text": text}}
+    return physical
 
 
 def _region(span: Span) -> dict[str, int]:

@@ -155,6 +155,14 @@ def test_sarif_counts_columns_as_its_regions_say(project: Workspace) -> None:
     )
 
 
+def test_sarif_brings_the_lines_around_a_finding(project: Workspace) -> None:
+    run = sarif(project)
+    region = run["results"][1]["locations"][0]["physicalLocation"]["contextRegion"]
+    lines = WIDE.splitlines(keepends=True)
+    assert (region["startLine"], region["endLine"]) == (3, 5)
+    assert region["snippet"]["text"] == "".join(lines[2:5])
+
+
 def test_sarif_leads_from_the_rank_test_through_the_calls(project: Workspace) -> None:
     result = sarif(project)["results"][0]
     (flow,) = result["codeFlows"]
