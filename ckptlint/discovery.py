@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ckptlint.catalogue import nearest
 from ckptlint.config import Settings
 from ckptlint.walk import Found, Walker, is_root, is_test, project_root
 
@@ -81,13 +82,22 @@ def discover(
             elif not _excluded(path, walker, root):
                 asked.setdefault(root, {})[path] = None
         else:
-            raise MissingPathError(f"no such file or folder: {path}")
+            raise MissingPathError(_missing(path))
     projects = [
         _project(root, list(files), walker, walked) for root, files in sorted(asked.items())
     ]
     checked = {str(path) for project in projects for path in project.asked}
     failures = tuple(Failure(Path(path), text) for path, text in unreadable.items())
     return Discovery(tuple(projects), failures, len(tests - checked))
+
+
+def _missing(path: str) -> str:
+    """Say that a named path is not there, and which one beside it was probably meant."""
+    folder, name = os.path.split(path)
+    beside = os.listdir(folder) if os.path.isdir(folder) else []
+    meant = nearest(name, beside)
+    hint = f"; did you mean {os.path.join(folder, meant)}?" if meant else ""
+    return f"no such file or folder: {path}{hint}"
 
 
 def _project(

@@ -44,6 +44,15 @@ def test_a_missing_path_is_a_usage_error(workspace: Workspace) -> None:
     assert "nowhere.py" in result.stderr
 
 
+def test_a_path_that_was_mistyped_suggests_the_one_beside_it(workspace: Workspace) -> None:
+    workspace.write(train=BAD)
+    result = workspace.check("trian.py")
+    assert result.stderr == (
+        f"Error: no such file or folder: {workspace.root}/trian.py; "
+        f"did you mean {workspace.root}/train.py?\n"
+    )
+
+
 def test_exit_zero_hides_findings_from_the_status_only(workspace: Workspace) -> None:
     workspace.write(train=BAD)
     result = workspace.check("--exit-zero")

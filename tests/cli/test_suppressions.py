@@ -267,3 +267,50 @@ def test_fixing_and_silencing_are_two_steps(workspace: Workspace) -> None:
     result = workspace.check("--add-ignore", "why", "--fix")
     assert result.exit_code == 2
     assert "fix first, then silence the rest" in result.stderr
+
+
+# -- notebooks -------------------------------------------------------------------------------------
+
+
+def notebook(*cells: str) -> str:
+    """Write a notebook whose cells hold these texts."""
+    return json.dumps(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {},
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "id": f"c{number}",
+                    "metadata": {},
+                    "outputs": [],
+                    "execution_count": None,
+                    "source": text,
+                }
+                for number, text in enumerate(cells)
+            ],
+        }
+    )
+
+
+def cells(workspace: Workspace) -> list[str]:
+    document = json.loads((workspace.root / "train.ipynb").read_text())
+    return [cell["source"] for cell in document["cells"]]
+
+
+def test_comments_of_a_notebook_are_written_and_taken_away_in_their_cells(
+    workspace: Workspace,
+) -> None:
+    head, body = BAD.split("\n\n")
+    workspace.put("train.ipynb", notebook("%matplotlib inline", head, f"%time\n{body}"))
+    result = workspace.check("train.ipynb", "--add-ignore", "one rank, see #12")
+    assert (result.exit_code, places(result)) == (0, [])
+    silenced = body.replace("        engine", f"        {COMMENT}\n        engine")
+    assert cells(workspace) == ["%matplotlib inline", head, f"%time\n{silenced}"]
+    idle = body.replace(
+        "    if dist.get_rank() == 0:\n        engine", f"    {COMMENT}\n    engine"
+    )
+    workspace.put("train.ipynb", notebook(head, idle, COMMENT))
+    assert workspace.check("train.ipynb", "--fix").exit_code == 0
+    assert cells(workspace) == [head, idle.replace(f"    {COMMENT}\n", ""), ""]
