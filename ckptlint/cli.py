@@ -83,9 +83,15 @@ def _rule(code: str) -> Rule:
 
 
 @cli.command()
-@click.option("--output-format", type=click.Choice(("table", "json")), default="table")
+@click.option(
+    "--output-format",
+    type=click.Choice(("table", "json")),
+    default="table",
+    show_default=True,
+    help="How to list them: as a table for people, or as JSON for programs.",
+)
 def rules(output_format: str) -> None:
-    """List all rules."""
+    """List all rules with what they find, and whether they can be fixed."""
     from ckptlint import catalogue, lookup
     from ckptlint.terminal import screen_of
 

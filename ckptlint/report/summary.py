@@ -17,6 +17,7 @@ def counted(number: int, noun: str) -> str:
 def summary(report: Report) -> Iterator[Piece]:
     """Say what was found, what can be fixed, and what was not looked at."""
     remaining, fixed = len(report.new), len(report.fixed)
+    kind = "new finding" if report.comparisons else "finding"
     if report.silenced:
         what = f"Silenced {counted(len(report.silenced), 'finding')}"
         yield f"{what}; {remaining} remaining.\n", "strong"
@@ -24,10 +25,10 @@ def summary(report: Report) -> Iterator[Piece]:
         total = counted(remaining + fixed, "finding")
         yield f"Found {total} ({fixed} fixed, {remaining} remaining).\n", "strong"
     elif remaining:
-        yield f"Found {counted(remaining, 'finding')}", "strong"
+        yield f"Found {counted(remaining, kind)}", "strong"
         yield f" in {counted(report.files.checked + report.files.failed, 'file')}.\n", ""
     else:
-        yield f"No findings in {counted(report.files.checked, 'file')}.\n", "strong"
+        yield f"No {kind}s in {counted(report.files.checked, 'file')}.\n", "strong"
     yield from fixes(report)
     if report.files.failed:
         what = counted(report.files.failed, "file")

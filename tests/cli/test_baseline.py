@@ -46,7 +46,7 @@ def test_what_is_in_the_baseline_is_not_told_and_does_not_count(workspace: Works
     )
     result = workspace.check("--baseline", FILE)
     assert result.exit_code == 0
-    assert result.stdout == ("No findings in 1 file.\n1 finding in the baseline, not shown.\n")
+    assert result.stdout == ("No new findings in 1 file.\n1 finding in the baseline, not shown.\n")
     workspace.write(train=BAD + WAIT)
     assert new(workspace) == ["train.py:8:9 CKP103"]
 

@@ -302,6 +302,25 @@ def test_junit_holds_no_character_that_xml_forbids(workspace: Workspace) -> None
     assert root[0].get("name") == "tr\N{REPLACEMENT CHARACTER}ain.py"
 
 
+# -- GitHub ---------------------------------------------------------------------------------------
+
+
+def test_github_annotates_ten_of_a_kind_and_logs_the_rest(workspace: Workspace) -> None:
+    for number in range(12):
+        workspace.put(f"größe {number:02}/train.py", BAD)
+    lines = report(workspace, "github").splitlines()
+    assert [line.split(",")[0] for line in lines[:10]] == [
+        f"::error file=größe {number:02}/train.py" for number in range(10)
+    ]
+    assert [line.partition(" under")[0][:32] for line in lines[10:14]] == [
+        "::group::2 more findings; GitHub",
+        "größe 10/train.py:6:9: CKP101[*]",
+        "größe 11/train.py:6:9: CKP101[*]",
+        "::endgroup::",
+    ]
+    assert lines[14] == "Found 12 findings in 12 files."
+
+
 # -- all -------------------------------------------------------------------------------------------
 
 
