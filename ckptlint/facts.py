@@ -8,7 +8,7 @@ reads, checks and indexes the records; it knows no framework.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -273,7 +273,7 @@ def parse(table: Mapping[str, Any], where: str) -> FactSet:
     for key, entries in table.items():
         kind = RECORDS.get(key)
         if kind is None:
-            raise FactsError(f"{where}: unknown table [[{key}]]; one of {', '.join(RECORDS)}")
+            raise FactsError(f"{where}: unknown table [[{key}]]; {_meant(key, RECORDS)}")
         if not isinstance(entries, list):
             raise FactsError(f"{where}: [{key}] must be written [[{key}]]")
         for number, entry in enumerate(entries, 1):
@@ -297,6 +297,15 @@ def _one_per_name(entry: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     return (entry,)
 
 
+def _meant(word: str, known: Collection[str]) -> str:
+    """Ask whether the nearest of some words was meant, and name them all."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}one of {', '.join(known)}"
+
+
 _HINTS: dict[type[Any], dict[str, Any]] = {}
 
 
@@ -307,7 +316,7 @@ def _build(kind: type[Any], entry: Mapping[str, Any], place: str) -> Any:
     values: dict[str, Any] = {}
     for key, value in entry.items():
         if key not in hints:
-            raise FactsError(f"{place}: unknown key {key!r}; known: {', '.join(hints)}")
+            raise FactsError(f"{place}: unknown key {key!r}; {_meant(key, hints)}")
         values[key] = _checked(value, hints[key], f"{place}: {key}")
     required = {f.name for f in fields(kind) if f.default is f.default_factory}
     missing = sorted(required - values.keys())

@@ -80,7 +80,8 @@ def test_which_rules_are_on(
         ("[call]\nname = 1", "[tool.ckptlint.call] must be written [[...]]"),
         ("call = [1]", "[tool.ckptlint.call] must be written [[...]]"),
         ('[[call]]\nname = "a.b"', "missing effect, who"),
-        ('[[call]]\nname = "a.b"\nwhoo = "all"', "unknown key 'whoo'"),
+        ('[[call]]\nname = "a.b"\nwhoo = "all"', "unknown key 'whoo'; did you mean 'who'?"),
+        ('[[call]]\nname = "a.b"\nzzz = 1', "unknown key 'zzz'; one of name, who, "),
         ("select = [", "(at end of document)"),
     ],
 )
