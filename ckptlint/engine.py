@@ -81,7 +81,7 @@ class _Analysis:
             try:
                 modules.append(self.project.module(source))
             except SourceError as error:
-                if source.display in self.request.asked:
+                if self._is_wanted(source):
                     place = (error.line, error.cell)
                     broken.append(not_analysed(source.display, error.reason, *place))
         return modules, broken
@@ -89,9 +89,12 @@ class _Analysis:
     def _complaints(self, result: Survey) -> Iterable[Finding]:
         for complaint in result.complaints:
             source = complaint.site.module.source
-            if source.display in self.request.asked:
+            if self._is_wanted(source):
                 line = getattr(complaint.site.node, "lineno", 1)
                 yield not_analysed(source.display, f"{complaint.function} {complaint.reason}", line)
+
+    def _is_wanted(self, source: Source) -> bool:
+        return self.request.around or source.display in self.request.asked
 
     def _findings(self, world: World, result: Survey) -> Iterable[Finding]:
         trials = Trials(

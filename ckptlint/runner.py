@@ -155,7 +155,7 @@ class Runner:
         asked = {display_path(path, self.cwd) for path in files.asked}
         original = sources
         found = self._analysed(files, sources, asked, failures)
-        failed = {finding.span.path for finding in found if finding.code == NOT_ANALYSED}
+        failed = asked & {f.span.path for f in found if f.code == NOT_ANALYSED}
         checked = frozenset(asked - failed)
         first = findings = self._kept(found, files, sources, asked)
         fixed: list[Finding] = []
@@ -229,6 +229,8 @@ class Runner:
         asked: Collection[str],
         failures: Mapping[str, SourceError],
     ) -> list[Finding]:
+        judged = (sources[name] for name in asked if name in sources)
+        around = judges_comments(files.settings, judged)
         request = Request(
             sources=tuple(sources.values()),
             asked=asked,
@@ -236,14 +238,12 @@ class Runner:
             facts=self.facts + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
-            around=judges_comments(
-                files.settings, (sources[name] for name in asked if name in sources)
-            ),
+            around=around,
         )
         unread = [
             not_analysed(name, error.reason, error.line, error.cell)
             for name, error in failures.items()
-            if name in asked
+            if around or name in asked
         ]
         return [*unread, *self.analyse(request)]
 

@@ -80,6 +80,19 @@ def test_where_a_file_was_not_analysed_no_comment_is_judged(workspace: Workspace
     assert places(result) == ["torn.py:1:1 CKP900"]
 
 
+@pytest.mark.parametrize("torn", ["def broken(:\n", b"\xff\xfe"])
+def test_a_torn_file_around_the_named_one_counts_too(
+    workspace: Workspace, torn: str | bytes
+) -> None:
+    text = CALLER.replace("save(engine, out)\n", "save(engine, out)  # ckptlint: ignore[CKP101]\n")
+    workspace.write(helper=HELPER, caller=text)
+    assert workspace.check("caller.py").exit_code == 0
+    workspace.write(helper=torn)
+    result = workspace.check("caller.py")
+    assert (result.exit_code, places(result)) == (0, [])
+    assert result.stdout == "No findings in 1 file.\n"
+
+
 def test_findings_about_comments_can_be_ignored_like_others(workspace: Workspace) -> None:
     workspace.write(idle=IDLE.replace("[CKP101]", "[CKP101, CKP901]"), other=IDLE)
     workspace.put("ckptlint.toml", '[per-file-ignores]\n"other.py" = ["CKP901"]\n')
