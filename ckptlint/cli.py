@@ -147,6 +147,36 @@ def trace(target: str, output_format: str | None, output_file: Path | None) -> N
 
 
 @cli.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--check", "only_check", is_flag=True, help="Only tell whether the copy is current.")
+@click.option("--force", is_flag=True, help="Overwrite a copy that was changed.")
+def vendor(folder: Path, only_check: bool, force: bool) -> None:
+    """Copy the runtime into DIR, for machines where nothing may be installed.
+
+    DIR must be on Python's path there, as the folder of the script that is run is. A copy that was
+    changed by hand is not overwritten.
+
+    Exit status: 0 when the copy is current, 1 when --check finds that it is not, 2 when there is
+    none or it cannot be made.
+    """
+    from ckptlint import vendoring
+
+    if only_check and force:
+        raise click.UsageError("--check changes nothing, so that there is nothing to force")
+    try:
+        source = vendoring.installed()
+        if only_check:
+            difference = vendoring.outdated(folder, source)
+            click.echo(difference or f"{folder / vendoring.PACKAGE} is current ({source.version})")
+            sys.exit(1 if difference else 0)
+        done = vendoring.vendor(folder, source, force)
+    except vendoring.VendorError as error:
+        raise click.UsageError(str(error)) from error
+    what = "Copied the runtime to" if done else "Nothing to do: the runtime is current in"
+    click.echo(f"{what} {folder / vendoring.PACKAGE} ({source.version}).")
+
+
+@cli.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
     """Print the script that completes commands, options, codes and formats in a shell.
