@@ -17,8 +17,8 @@ from ckptlint.facts import FactSet
 from ckptlint.fault import Fault
 from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Module, Project
-from ckptlint.source import Source, SourceError
+from ckptlint.project import Project
+from ckptlint.source import Source
 from ckptlint.trial import Trials
 from ckptlint_rules import RULES, RuleModule
 
@@ -62,29 +62,23 @@ class _Analysis:
         self.project = Project(request.sources, request.root)
 
     def findings(self) -> Iterable[Finding]:
-        modules, broken = self._modules()
-        yield from broken
-        world = World(self.project, self.knowledge, modules)
-        result = survey(world)
+        world = World(self.project, self.knowledge)
+        modules = sorted(world.holders.modules, key=lambda module: module.source.display)
+        result = survey(world, modules)
         yield from self._complaints(result)
         yield from self._findings(world, result)
         if _FAILURES in self.request.codes:
-            failing = World(self.project, self.knowledge, modules, failures=True)
-            for _, _, finding in self._told(survey(failing), (_FAILURES,)):
+            failing = World(self.project, self.knowledge, failures=True, holders=world.holders)
+            for _, _, finding in self._told(survey(failing, modules), (_FAILURES,)):
                 if finding.span.path in self.request.asked:
                     yield finding
+        yield from self._broken()
 
-    def _modules(self) -> tuple[list[Module], list[Finding]]:
-        modules: list[Module] = []
-        broken: list[Finding] = []
-        for source in self.request.sources:
-            try:
-                modules.append(self.project.module(source))
-            except SourceError as error:
-                if self._is_wanted(source):
-                    place = (error.line, error.cell)
-                    broken.append(not_analysed(source.display, error.reason, *place))
-        return modules, broken
+    def _broken(self) -> Iterable[Finding]:
+        """Tell of the files that were needed and could not be read."""
+        for source, error in self.project.broken.items():
+            if self._is_wanted(source):
+                yield not_analysed(source.display, error.reason, error.line, error.cell)
 
     def _complaints(self, result: Survey) -> Iterable[Finding]:
         for complaint in result.complaints:
@@ -98,9 +92,7 @@ class _Analysis:
 
     def _findings(self, world: World, result: Survey) -> Iterable[Finding]:
         trials = Trials(
-            self.project,
-            self.knowledge,
-            world.modules,
+            world,
             result,
             lambda survey: (finding for _, _, finding in self._told(survey)),
         )

@@ -115,6 +115,11 @@ class Predicate:
     versions: str = ""
     framework: str = ""
 
+    @property
+    def varies(self) -> bool:
+        """Whether it differs between ranks."""
+        return self.meaning not in ("world", "distributed")
+
 
 @dataclass(frozen=True)
 class Guard:

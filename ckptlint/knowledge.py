@@ -220,6 +220,31 @@ class Knowledge:
         ) | {full for full, guard in self.guards.items() if guard.synchronises}
 
     @cached_property
+    def rank_names(self) -> frozenset[str]:
+        """Identifiers that hold, give or apply a test of something that differs between ranks."""
+        found = {name for name, each in self.conventions.items() if each.varies}
+        found.update(name.rpartition(".")[2] for name, p in self.predicates.items() if p.varies)
+        found.update(name.rpartition(".")[2] for name, g in self.guards.items() if g.ranks != "all")
+        # What is unlikely to differ is noticed where it is met; it is no reason to look further.
+        found.update(name.rpartition(".")[2] for name, d in self.divergent.items() if d.likely)
+        found.update(
+            name.rpartition(".")[2]
+            for name, records in self.calls.items()
+            if any(record.differs or record.result == "root" for record in records)
+        )
+        return frozenset(found)
+
+    @cached_property
+    def rank_variables(self) -> frozenset[str]:
+        """Environment variables that hold something that differs between ranks."""
+        return frozenset(name for name, each in self.environment.items() if each.varies)
+
+    @cached_property
+    def rank_hooks(self) -> frozenset[str]:
+        """Methods that a framework calls on some ranks only."""
+        return frozenset(name for (_, name), hook in self.hooks.items() if hook.ranks != "all")
+
+    @cached_property
     def interesting(self) -> frozenset[str]:
         """Identifiers through which something known enters a function.
 

@@ -19,7 +19,6 @@ from ckptlint.fault import Fault
 from ckptlint.finding import Finding, Span
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
-from ckptlint.source import SourceError
 from ckptlint_rules import RULES
 
 
@@ -49,26 +48,25 @@ def _portraits(
 ) -> Iterable[Portrait]:
     knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
     project = Project(request.sources, request.root)
-    modules = list(_modules(project, request))
-    world = World(project, knowledge, modules, failures=True)
+    world = World(project, knowledge, failures=True)
     known = {(finding.code, finding.span): finding for finding in findings}
-    for module in modules:
+    for module in _modules(project, request):
         name = module.source.display
-        if name in request.asked:
 
-            def chosen(function: str, node: ast.AST, name: str = name) -> bool:
-                return wanted(name, plain_name(function))
+        def chosen(function: str, node: ast.AST, name: str = name) -> bool:
+            return wanted(name, plain_name(function))
 
-            for watched in watch(world, module, chosen):
-                yield Portrait(watched, tuple(_told(watched, known)))
+        for watched in watch(world, module, chosen):
+            yield Portrait(watched, tuple(_told(watched, known)))
 
 
 def _modules(project: Project, request: Request) -> Iterable[Module]:
+    """Parse the asked files, whether or not ranks may differ in them."""
     for source in request.sources:
-        try:
-            yield project.module(source)
-        except SourceError:
-            continue  # told as CKP900 by the check that came before
+        if source.display in request.asked:
+            module = project.parsed(source)
+            if module is not None:  # else told as CKP900 by the check that came before
+                yield module
 
 
 def _told(

@@ -7,14 +7,25 @@ Modules are parsed when they are first asked for.
 from __future__ import annotations
 
 import ast
+import os
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from ckptlint.lexicon import Lexicon
 from ckptlint.source import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+# A comment or string that looks like an import adds an edge too many, which does no harm.
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import\b[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\r?\n)*)"
+    rb"|import[ \t]+([^\n#;]+))",
+    re.M,
+)
+_NAME = re.compile(r"[^\W\d]\w*")
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
 
 
@@ -49,6 +60,11 @@ class ClassDefinition:
     module: Module
     node: ast.ClassDef
     qualname: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the qualified name."""
+        return self.node.name
 
     @cached_property
     def methods(self) -> Mapping[str, Function]:
@@ -122,46 +138,86 @@ class Module:
     def imports(self) -> frozenset[str]:
         """Top-level names of all modules imported anywhere in the file."""
         roots: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.import_statements:
             if isinstance(node, ast.Import):
                 roots.update(alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            elif node.module and not node.level:
                 roots.add(node.module.partition(".")[0])
         return frozenset(roots)
 
     @cached_property
-    def renames(self) -> tuple[tuple[str, str], ...]:
-        """What is bound under another name: ``import a as b``, and ``b = x.a`` at the top."""
-        found: list[tuple[str, str]] = []
-        for name, target in self.symbols.items():
-            if isinstance(target, Import):
+    def import_statements(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """Every import statement of the file, those in functions included."""
+        return tuple(
+            statement
+            for statement in every_statement(self.tree.body)
+            if isinstance(statement, ast.Import | ast.ImportFrom)
+        )
+
+    @cached_property
+    def aliases(self) -> Mapping[str, set[str]]:
+        """What ``import a as b`` binds under another name: the names of what it may stand for."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for statement in self.import_statements:
+            for name, target in imported_names(statement):
                 original = (target.name or target.module).rpartition(".")[2]
                 if original != name:
-                    found.append((original, name))
-        for names in self.local_imports:
-            found.extend(
-                ((target.name or target.module).rpartition(".")[2], name)
-                for name, target in names.items()
-            )
-        for statement in _statements(self.tree.body):
-            if isinstance(statement, ast.Assign):
+                    found[name].add(original)
+        return found
+
+    @cached_property
+    def renames(self) -> Mapping[str, set[str]]:
+        """The aliases, and what ``b = x.a`` at the top of the file binds under another name."""
+        found = defaultdict(set, {name: set(names) for name, names in self.aliases.items()})
+        for assignment in self.top_statements:
+            if isinstance(assignment, ast.Assign):
                 read = {
                     node.attr if isinstance(node, ast.Attribute) else node.id
-                    for node in ast.walk(statement.value)
+                    for node in ast.walk(assignment.value)
                     if isinstance(node, ast.Attribute | ast.Name)
                 }
-                found.extend((name, other) for other in stored_names(statement) for name in read)
-        return tuple(found)
+                for name in stored_names(assignment):
+                    found[name] |= read - {name}
+        return found
+
+    def originals(self, name: str) -> frozenset[str]:
+        """Return a name together with the names of all that it may stand for."""
+        found = {name}
+        pending = [name]
+        while pending:
+            for original in self.renames.get(pending.pop(), ()):
+                if original not in found:
+                    found.add(original)
+                    pending.append(original)
+        return frozenset(found)
 
     @cached_property
     def local_imports(self) -> tuple[Mapping[str, Import], ...]:
         """What import statements inside functions bind."""
+        top = set(map(id, self.top_statements))
         return tuple(
             {name: target for name, target in imported_names(node) if name != "*"}
-            for function in self.functions
-            for node in ast.walk(function.node)
-            if isinstance(node, ast.Import | ast.ImportFrom)
+            for node in self.import_statements
+            if id(node) not in top
         )
+
+    @cached_property
+    def top_statements(self) -> tuple[ast.stmt, ...]:
+        """The statements that run when the file is imported, outside classes, in order."""
+        return tuple(_statements(self.tree.body))
+
+    @cached_property
+    def top_expressions(self) -> tuple[ast.AST, ...]:
+        """What runs when the file is run, without the bodies of functions and classes."""
+        found: list[ast.AST] = []
+        for statement in self.top_statements:
+            if isinstance(statement, ast.If):
+                found.append(statement.test)
+            elif isinstance(statement, ast.With):
+                found.extend(statement.items)
+            elif not isinstance(statement, ast.Try | ast.ClassDef | FunctionNode):
+                found.append(statement)
+        return tuple(found)
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -172,34 +228,44 @@ class Module:
 class Project:
     """All files of a project, found by import.
 
-    ``sources`` are all files that may be analysed; ``root`` is the folder above them.
+    ``sources`` are all files that may be analysed; ``root`` is the folder above them. ``broken``
+    are those that were needed and could not be parsed.
     """
 
     def __init__(self, sources: Sequence[Source], root: Path) -> None:
+        self.broken: dict[Source, SourceError] = {}
         self.root = root
         self.sources = {source.path: source for source in sources}
-        self._by_name: dict[str, Source] = {}
-        for source in sources:
-            if source.importable:
-                self._by_name[self._dotted(source.path)] = source
+        self.lexicon = Lexicon(sources)
+        self._by_name = {
+            self._dotted(str(source.path)): source for source in sources if source.importable
+        }
         self._modules: dict[Path, Module] = {}
         self._resolved: dict[tuple[str, str], Source | None] = {}
+        self._imports: dict[Path, frozenset[Source]] = {}
+        self._visible: dict[Path, frozenset[Source]] = {}
 
-    def _dotted(self, path: Path) -> str:
-        try:
-            parts = path.relative_to(self.root).with_suffix("").parts
-        except ValueError:
-            parts = path.with_suffix("").parts
-        if parts and parts[-1] == "__init__":
-            parts = parts[:-1]
-        return ".".join(parts)
+    def _dotted(self, path: str) -> str:
+        relative = path.removeprefix(str(self.root)).lstrip(os.sep).removesuffix(".py")
+        return relative.removesuffix("__init__").strip(os.sep).replace(os.sep, ".")
 
     def module(self, source: Source) -> Module:
         """Parse a file and index what it defines (raises SourceError)."""
+        found = self.parsed(source)
+        if found is None:
+            raise self.broken[source]
+        return found
+
+    def parsed(self, source: Source) -> Module | None:
+        """Parse a file and index what it defines; None when it is broken."""
         known = self._modules.get(source.path)
-        if known is None:
+        if known is None and source not in self.broken:
             known = Module(source, self)
-            _collect(known, known.tree.body)
+            try:
+                _collect(known, known.tree.body)
+            except SourceError as error:
+                self.broken[source] = error
+                return None
             self._modules[source.path] = known
         return known
 
@@ -210,28 +276,54 @@ class Project:
         since training scripts import their neighbours.
         """
         source = self._locate(importer.source.path, dotted, level)
-        if source is None:
-            return None
-        try:
-            return self.module(source)
-        except SourceError:
-            return None  # told once, where the file itself is analysed
+        return None if source is None else self.parsed(source)
+
+    def visible(self, source: Source) -> frozenset[Source]:
+        """Return a file, the files that its imports lead to, and those that theirs lead to."""
+        known = self._visible.get(source.path)
+        if known is None:
+            direct = self.imported(source)
+            known = frozenset({source}).union(direct, *map(self.imported, direct))
+            self._visible[source.path] = known
+        return known
+
+    def reachable(self, source: Source) -> frozenset[Source]:
+        """Return a file and all that its imports lead to, at any distance."""
+        found = {source}
+        pending = [source]
+        while pending:
+            more = self.imported(pending.pop()) - found
+            found |= more
+            pending.extend(more)
+        return frozenset(found)
+
+    def imported(self, source: Source) -> frozenset[Source]:
+        """Return the files that import statements lead to, read from the bytes of the file."""
+        known = self._imports.get(source.path)
+        if known is None:
+            found = {
+                self._locate(source.path, dotted, level)
+                for dotted, level in _import_targets(source.code)
+            }
+            known = self._imports[source.path] = frozenset(each for each in found if each)
+        return known
 
     def _locate(self, importer: Path, dotted: str, level: int) -> Source | None:
-        key = (str(importer), "." * level + dotted)
+        folder = self._dotted(os.path.dirname(importer))
+        key = (folder, "." * level + dotted)
         if key not in self._resolved:
             self._resolved[key] = next(
                 (
                     self._by_name[name]
-                    for name in self._candidates(importer, dotted, level)
+                    for name in self._candidates(folder, dotted, level)
                     if name in self._by_name
                 ),
                 None,
             )
         return self._resolved[key]
 
-    def _candidates(self, importer: Path, dotted: str, level: int) -> Iterator[str]:
-        folder = self._dotted(importer.parent / "__init__.py")
+    @staticmethod
+    def _candidates(folder: str, dotted: str, level: int) -> Iterator[str]:
         if level:
             parts = folder.split(".") if folder else []
             base = parts[: len(parts) - (level - 1)]
@@ -244,6 +336,19 @@ class Project:
             folder = folder.rpartition(".")[0]
         for name in _SOURCE_FOLDERS:
             yield f"{name}.{dotted}"
+
+
+def _import_targets(data: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the modules that the import statements of a file may name, with their level."""
+    for dots, module, names, plain in _IMPORT.findall(data):
+        if plain:
+            for part in plain.decode("utf-8", "replace").split(","):
+                yield part.split()[0] if part.strip() else "", 0
+            continue
+        base = module.decode("utf-8", "replace")
+        yield base, len(dots)
+        for name in _NAME.findall(names.decode("utf-8", "replace")):
+            yield f"{base}.{name}" if base else name, len(dots)
 
 
 def last_name(node: ast.expr) -> str:
@@ -283,6 +388,19 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(getattr(statement, name, ()))
             for handler in getattr(statement, "handlers", ()):
                 yield from _statements(handler.body)
+
+
+def every_statement(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a body and of everything in it, in no particular order."""
+    pending = list(body)
+    while pending:
+        statement = pending.pop()
+        yield statement
+        for name in ("body", "orelse", "finalbody"):
+            pending.extend(getattr(statement, name, ()))
+        for name in ("handlers", "cases"):
+            for part in getattr(statement, name, ()):
+                pending.extend(part.body)
 
 
 def _functions(module: Module, body: Sequence[ast.stmt], prefix: str) -> Iterator[Function]:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from ckptlint.finding import Edit, Span
 
+# A name, or the definition of a function: what stands after ``def`` is told apart from its uses.
+_WORD = re.compile(rb"(?:def )?[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 _BOM = "\ufeff"
 
@@ -65,6 +67,20 @@ class Source:
     def code(self) -> bytes:
         """The bytes that are code, where a quick look for a word is enough."""
         return self.data
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the words of the file do not tell what is in it, as in UTF-16."""
+        return b"\0" in self.data
+
+    @cached_property
+    def words(self) -> bytes:
+        """Every word of the file once, a line each; ``def name`` for a definition.
+
+        Words of comments and strings are among them. They are taken from the bytes, so that files
+        that cannot matter are never parsed.
+        """
+        return b"\n".join(set(_WORD.findall(self.code)))
 
     @cached_property
     def encoding(self) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.survey import Survey, survey
@@ -14,9 +13,8 @@ from ckptlint.analysis.world import World
 from ckptlint.fault import Fault
 from ckptlint.finding import Edit, Finding, Fix
 from ckptlint.fixing import Proposal
-from ckptlint.knowledge import Knowledge
-from ckptlint.project import Import, Module, Project
-from ckptlint.source import SourceError
+from ckptlint.project import Project
+from ckptlint.source import Source, SourceError
 
 Judge = Callable[[Survey], Iterable[Finding]]
 
@@ -29,9 +27,7 @@ class Trials:
     the project as it is.
     """
 
-    project: Project
-    knowledge: Knowledge
-    modules: Sequence[Module]
+    world: World
     result: Survey
     judge: Judge
     _known: dict[tuple[Edit, ...], Survey | None] = field(default_factory=dict)
@@ -49,7 +45,7 @@ class Trials:
         after = self._known[proposal.edits]
         if after is None:
             return False
-        looked_at = {path for path, _ in after.traces} | {edit.span.path for edit in proposal.edits}
+        looked_at = {path for path, _ in after.looked} | {edit.span.path for edit in proposal.edits}
         before = Counter({f: n for f, n in self._before.items() if f[1] in looked_at})
         left = Counter(found.identity for found in self.judge(after))
         gone = left[finding.identity] < before[finding.identity]
@@ -64,12 +60,12 @@ class Trials:
 
         A rewrite that lost a condition would clear the finding, but let them do more.
         """
-        for key, traces in after.traces.items():
-            old = self.result.traces.get(key, {})
+        for key, looked in after.looked.items():
+            old = self.result.looked.get(key)
             for ranks in fault.divergence.present:
-                if ranks in traces and ranks in old:
-                    was = likeness(old[ranks], self.result.keys)
-                    if likeness(traces[ranks], after.keys) != was:
+                if old is not None and ranks in looked.traces and ranks in old.traces:
+                    was = likeness(old.traces[ranks], old.keys)
+                    if likeness(looked.traces[ranks], looked.keys) != was:
                         return False
         return True
 
@@ -78,58 +74,27 @@ class Trials:
         edits: dict[str, list[Edit]] = defaultdict(list)
         for edit in proposal.edits:
             edits[edit.span.path].append(edit)
-        sources = {module.source.display: module.source for module in self.modules}
+        sources = {source.display: source for source in self.world.project.sources.values()}
         try:
             changed = {name: sources[name].edited(each) for name, each in edits.items()}
             for source in changed.values():
                 _ = source.tree
         except (SourceError, UnicodeEncodeError, KeyError):
             return None
-        touched = [module for module in self.modules if module.source.display in changed]
-        callers = _closure(touched, self._importers)
-        around = _closure(callers, self._imports)
-        replaced = [changed.get(m.source.display, m.source) for m in around]
-        project = Project(replaced, self.project.root)
-        modules = [project.module(source) for source in replaced]
-        names = {module.source.display for module in callers}
-        within = [module for module in modules if module.source.display in names]
-        return survey(World(project, self.knowledge, modules), frozenset(within))
+        replaced = [changed.get(name, source) for name, source in sources.items()]
+        project = Project(replaced, self.world.project.root)
+        world = World(project, self.world.knowledge, holders=self.world.holders)
+        modules = [project.module(source) for source in self._around(changed, replaced)]
+        return survey(world, modules, self.result.looked)
 
-    @cached_property
-    def _imports(self) -> Mapping[Module, list[Module]]:
-        return {module: list(_imported(module, self.project)) for module in self.modules}
-
-    @cached_property
-    def _importers(self) -> Mapping[Module, list[Module]]:
-        found: dict[Module, list[Module]] = defaultdict(list)
-        for module, targets in self._imports.items():
-            for target in targets:
-                found[target].append(module)
-        return found
-
-
-def _imported(module: Module, project: Project) -> Iterable[Module]:
-    """Return the modules of the project that the imports of one may lead to."""
-    targets = [symbol for symbol in module.symbols.values() if isinstance(symbol, Import)]
-    targets += module.stars
-    for names in module.local_imports:
-        targets += names.values()
-    seen: dict[Path, Module] = {}
-    for target in targets:
-        inner = ".".join(part for part in (target.module, target.name) if part)
-        for name in dict.fromkeys((target.module, inner)):
-            found = project.find(module, name, target.level)
-            if found is not None:
-                seen[found.source.path] = found
-    return seen.values()
-
-
-def _closure(start: Iterable[Module], edges: Mapping[Module, Sequence[Module]]) -> list[Module]:
-    found: dict[Module, None] = dict.fromkeys(start)
-    queue = list(found)
-    while queue:
-        for other in edges.get(queue.pop(), ()):
-            if other not in found:
-                found[other] = None
-                queue.append(other)
-    return list(found)
+    def _around(
+        self, changed: Mapping[str, Source], replaced: Iterable[Source]
+    ) -> Iterable[Source]:
+        """Yield the files that are looked at and reach a changed one through their imports."""
+        before = self.world.project
+        touched = {source for source in before.sources.values() if source.display in changed}
+        looked_at = {module.source.display for module in self.world.holders.modules}
+        for source in replaced:
+            called = source.display in looked_at and touched & before.reachable(source)
+            if called or source.display in changed:
+                yield source

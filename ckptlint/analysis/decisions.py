@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import WORLD, RankClass
 from ckptlint.analysis.sequences import (
     Branch,
@@ -64,10 +65,10 @@ class Decider:
     ``decided`` keeps the truths that each rank test had on this rank class, by its place.
     """
 
-    def __init__(self, world: World, ranks: RankClass) -> None:
+    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         self.world = world
         self.ranks = ranks
-        self.keys = world.keys
+        self.keys = keys
         self.knowledge = world.knowledge
         self.decided: dict[tuple[str, int, int], set[bool]] = {}
 

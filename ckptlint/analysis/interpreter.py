@@ -11,6 +11,7 @@ import ast
 
 from ckptlint.analysis.blocks import Blocks
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Result
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
@@ -48,8 +49,8 @@ _NOTHING = Result(EMPTY, NONE, NEXT, frozenset(), {})
 class Interpreter(Blocks):
     """Executes the project's functions as the ranks of one class would."""
 
-    def __init__(self, world: World, ranks: RankClass) -> None:
-        super().__init__(world, ranks)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
+        super().__init__(world, ranks, keys)
         self._results: dict[object, Result] = {}
         self._stack: list[Function] = []
         # The lowest place in the stack at which a recursion was cut short: what stands above it

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 
 from ckptlint.analysis.frame import Arguments, Frame
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.names import Namer
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.values import (
@@ -37,8 +38,8 @@ from ckptlint.project import (
 class Members(Namer):
     """Resolves attributes of modules, objects and classes."""
 
-    def __init__(self, world: World, ranks: RankClass) -> None:
-        super().__init__(world, ranks)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
+        super().__init__(world, ranks, keys)
         self._bases: dict[ClassDefinition, tuple[Value, ...]] = {}
 
     @abstractmethod

@@ -8,6 +8,7 @@ from abc import abstractmethod
 
 from ckptlint.analysis.expressions import Evaluator
 from ckptlint.analysis.frame import Frame
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.values import (
     ClassValue,
@@ -32,8 +33,8 @@ from ckptlint.project import (
 class Namer(Evaluator):
     """Resolves names."""
 
-    def __init__(self, world: World, ranks: RankClass) -> None:
-        super().__init__(world, ranks)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
+        super().__init__(world, ranks, keys)
         self._global_values: dict[tuple[Module, str], Value | None] = {}
 
     @abstractmethod

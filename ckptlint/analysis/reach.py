@@ -1,16 +1,15 @@
-"""Which functions can matter, from the names they mention: a call graph without values.
+"""Whether a name leads to something of interest, through the functions of the project.
 
 Names are resolved as far as imports and definitions go: a plain name to what the module binds, an
-attribute to the functions of that name in the modules and classes that the module can see. So the
-graph has too many edges rather than too few, and no function has to be executed to draw it.
+attribute to the functions of that name in the files that the module can see. So too much is let
+through rather than too little, nothing has to be executed, and only files that a question leads to
+are parsed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterator
 
 from ckptlint.project import ClassDefinition, Function, Import, Module
 
@@ -22,70 +21,59 @@ class View:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self._names: dict[str, Function | ClassDefinition | Module | None] = {}
+        self._attributes: dict[str, tuple[Function, ...]] = {}
 
-    @cached_property
-    def names(self) -> Mapping[str, Function | ClassDefinition | Module]:
-        """Names of the module that lead to something of the project."""
-        found: dict[str, Function | ClassDefinition | Module] = {}
-        for star in self.module.stars:
-            target = self.module.project.find(self.module, star.module, star.level)
-            if target is not None:
-                found.update(
-                    (name, symbol)
-                    for name, symbol in target.symbols.items()
-                    if not isinstance(symbol, Import)
-                )
-        for name in self.module.symbols:
-            symbol = resolve(self.module, name)
-            if symbol is not None:
-                found[name] = symbol
-        for names in self.module.local_imports:
-            for name, import_ in names.items():
-                symbol = _imported(self.module, import_, _HOPS)
-                if symbol is not None:
-                    found.setdefault(name, symbol)
-        return found
+    def name(self, name: str) -> Function | ClassDefinition | Module | None:
+        """Return what a plain name leads to, if it is something of the project."""
+        if name not in self._names:
+            found = resolve(self.module, name)
+            if found is None:
+                for names in self.module.local_imports:
+                    if name in names:
+                        found = found or _imported(self.module, names[name], _HOPS)
+            self._names[name] = found
+        return self._names[name]
 
-    @cached_property
-    def attributes(self) -> Mapping[str, list[Function]]:
-        """Functions that an attribute may lead to: of visible modules, of visible classes."""
-        modules: dict[Module, None] = {self.module: None}
-        classes: dict[ClassDefinition, None] = {}
-        for symbol in self.names.values():
-            if isinstance(symbol, Module):
-                modules[symbol] = None
-            elif symbol.module is not self.module:
-                modules[symbol.module] = None
-        found: dict[str, list[Function]] = defaultdict(list)
-        for module in modules:
-            for defined in module.symbols.values():
-                if isinstance(defined, Function) and module is not self.module:
-                    found[defined.name].append(defined)
-                elif isinstance(defined, ClassDefinition):
-                    classes[defined] = None
-        queue = list(classes)
-        while queue:
-            definition = queue.pop()
-            for name, method in definition.methods.items():
-                found[name].append(method)
-            for base in definition.node.bases:
-                if isinstance(base, ast.Name):
-                    symbol_ = resolve(definition.module, base.id)
-                    if isinstance(symbol_, ClassDefinition) and symbol_ not in classes:
-                        classes[symbol_] = None
-                        queue.append(symbol_)
-        return found
+    def attribute(self, name: str) -> tuple[Function, ...]:
+        """Return the functions that an attribute of this name may lead to."""
+        known = self._attributes.get(name)
+        if known is None:
+            known = self._attributes[name] = tuple(self._functions(name))
+        return known
 
-    def targets(self, name: str, attribute: bool) -> Iterator[Function]:
-        """Yield the functions that mentioning a name may lead to."""
-        if attribute:
-            yield from self.attributes.get(name, ())
+    def _functions(self, name: str) -> Iterator[Function]:
+        project = self.module.project
+        defining = project.lexicon.defining(name)
+        if not defining:
             return
-        symbol = self.names.get(name)
-        if isinstance(symbol, Function):
-            yield symbol
-        elif isinstance(symbol, ClassDefinition) and "__init__" in symbol.methods:
-            yield symbol.methods["__init__"]
+        visible = project.visible(self.module.source)
+        for source in defining:
+            if source not in visible:
+                continue
+            module = project.parsed(source)
+            if module is None:
+                continue
+            for symbol in module.symbols.values():
+                if isinstance(symbol, ClassDefinition) and name in symbol.methods:
+                    yield symbol.methods[name]
+                elif (
+                    isinstance(symbol, Function)
+                    and symbol.name == name
+                    and module is not self.module
+                ):
+                    yield symbol
+
+    def targets(self, said: Mentions) -> Iterator[Function]:
+        """Yield the functions that mentioning these names may lead to."""
+        for name in said.names:
+            symbol = self.name(name)
+            if isinstance(symbol, Function):
+                yield symbol
+            elif isinstance(symbol, ClassDefinition) and "__init__" in symbol.methods:
+                yield symbol.methods["__init__"]
+        for name in said.attributes:
+            yield from self.attribute(name)
 
 
 def resolve(
@@ -124,14 +112,15 @@ def _imported(
 
 
 class Mentions:
-    """The identifiers of a piece of syntax: plain names and attributes."""
+    """The identifiers of a piece of syntax: plain names, attributes, and strings that are one."""
 
-    __slots__ = ("attributes", "names")
+    __slots__ = ("attributes", "names", "strings")
 
-    def __init__(self, node: ast.AST) -> None:
+    def __init__(self, *nodes: ast.AST) -> None:
         names: set[str] = set()
         attributes: set[str] = set()
-        stack = [node]
+        strings: set[str] = set()
+        stack = list(nodes)
         while stack:
             current = stack.pop()
             if isinstance(current, ast.Name):
@@ -139,64 +128,113 @@ class Mentions:
                 continue
             if isinstance(current, ast.Attribute):
                 attributes.add(current.attr)
+            elif isinstance(current, ast.Constant):
+                if isinstance(current.value, str) and current.value.isidentifier():
+                    strings.add(current.value)
+                continue
             stack.extend(ast.iter_child_nodes(current))
         self.names = frozenset(names)
         self.attributes = frozenset(attributes)
+        self.strings = frozenset(strings)
+
+    def any_of(self, names: Collection[str]) -> bool:
+        """Say whether one of some names or attributes is mentioned."""
+        return not (self.names.isdisjoint(names) and self.attributes.isdisjoint(names))
 
 
-class Reach:
-    """The functions from which one of some identifiers is reached, and how modules name them."""
+class Views:
+    """What is known of modules and functions without executing them, remembered."""
 
-    def __init__(
-        self,
-        views: Mapping[Module, View],
-        mentions: Mapping[Function, Mentions],
-        seeds: frozenset[str],
-    ) -> None:
-        self._views = views
-        self._names: dict[Module, frozenset[str]] = {}
-        callers: dict[Function, list[Function]] = defaultdict(list)
-        queue: list[Function] = []
-        self._seeds: dict[Module, frozenset[str]] = {
-            module: seeds | _renamed(module, seeds) for module in views
-        }
-        self.functions: set[Function] = set()
-        for function, said in mentions.items():
-            view = views[function.module]
-            for attribute, names in ((False, said.names), (True, said.attributes)):
-                for name in names:
-                    for target in view.targets(name, attribute):
-                        callers[target].append(function)
-            own = self._seeds[function.module]
-            if not (own.isdisjoint(said.names) and own.isdisjoint(said.attributes)):
-                self.functions.add(function)
-                queue.append(function)
-        while queue:
-            for caller in callers.get(queue.pop(), ()):
-                if caller not in self.functions:
-                    self.functions.add(caller)
-                    queue.append(caller)
+    def __init__(self) -> None:
+        self._views: dict[Module, View] = {}
+        self._mentions: dict[ast.AST, Mentions] = {}
 
-    def names(self, module: Module) -> frozenset[str]:
-        """Identifiers through which this module reaches what was sought."""
-        known = self._names.get(module)
+    def of(self, module: Module) -> View:
+        """Return what a module can see."""
+        known = self._views.get(module)
         if known is None:
-            view = self._views[module]
-            found = set(self._seeds[module])
-            for name, symbol in view.names.items():
-                if symbol in self.functions or (
-                    isinstance(symbol, ClassDefinition)
-                    and not self.functions.isdisjoint(symbol.methods.values())
-                ):
-                    found.add(name)
-            for name, functions in view.attributes.items():
-                if not self.functions.isdisjoint(functions):
-                    found.add(name)
-            known = self._names[module] = frozenset(found | _renamed(module, found))
+            known = self._views[module] = View(module)
+        return known
+
+    def mentions(self, node: ast.AST) -> Mentions:
+        """Return the identifiers of a piece of syntax."""
+        known = self._mentions.get(node)
+        if known is None:
+            known = self._mentions[node] = Mentions(node)
         return known
 
 
-def _renamed(module: Module, names: Iterable[str]) -> set[str]:
-    """Return other names that a module gives to what ``names`` name."""
-    wanted = set(names)
-    return {other for name, other in module.renames if name in wanted}
+class Reach:
+    """Which names, in which modules, lead to one of some identifiers (``seeds``)."""
+
+    def __init__(self, views: Views, seeds: frozenset[str]) -> None:
+        self._views = views
+        self._seeds = seeds
+        self._leads: dict[tuple[Module, str], bool] = {}
+        self._known: dict[Function, bool] = {}
+
+    def mentioned(self, module: Module, node: ast.AST) -> bool:
+        """Say whether a piece of syntax mentions a name that leads there."""
+        said = self._views.mentions(node)
+        if said.any_of(self._seeds):
+            return True
+        return any(self.leads(module, name) for name in said.names | said.attributes)
+
+    def leads(self, module: Module, name: str) -> bool:
+        """Say whether a name, plain or as an attribute, leads there in this module."""
+        if name in self._seeds:
+            return True
+        key = (module, name)
+        known = self._leads.get(key)
+        if known is None:
+            known = self._leads[key] = any(
+                original in self._seeds or self._lead(module, original)
+                for original in module.originals(name)
+            )
+        return known
+
+    def _lead(self, module: Module, name: str) -> bool:
+        view = self._views.of(module)
+        symbol = view.name(name)
+        if isinstance(symbol, Function) and self.reaches(symbol):
+            return True
+        if isinstance(symbol, ClassDefinition) and any(map(self.reaches, symbol.methods.values())):
+            return True
+        return any(map(self.reaches, view.attribute(name)))
+
+    def reaches(self, start: Function) -> bool:
+        """Say whether a function mentions one of the identifiers, or a function that does."""
+        known = self._known.get(start)
+        if known is not None:
+            return known
+        came_from: dict[Function, Function | None] = {start: None}
+        queue = [start]
+        while queue:
+            function = queue.pop()
+            if self._known.get(function) or self._direct(function):
+                step: Function | None = function
+                while step is not None:
+                    self._known[step] = True
+                    step = came_from[step]
+                return True
+            if function in self._known:
+                continue
+            for target in self._views.of(function.module).targets(
+                self._views.mentions(function.node)
+            ):
+                if target not in came_from:
+                    came_from[target] = function
+                    queue.append(target)
+        self._known.update(dict.fromkeys(came_from, False))
+        return False
+
+    def _direct(self, function: Function) -> bool:
+        said = self._views.mentions(function.node)
+        if said.any_of(self._seeds):
+            return True
+        module = function.module
+        return any(
+            not self._seeds.isdisjoint(module.originals(name))
+            for name in said.names
+            if name in module.renames
+        )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from ckptlint.analysis.calls import Caller
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     Exit,
@@ -43,8 +44,8 @@ class TooComplexError(Exception):
 class Statements(Caller):
     """Executes simple statements, if and match."""
 
-    def __init__(self, world: World, ranks: RankClass) -> None:
-        super().__init__(world, ranks)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
+        super().__init__(world, ranks, keys)
         self.nested: dict[FunctionNode, tuple[Function, Value]] = {}
         self.steps = 0
 

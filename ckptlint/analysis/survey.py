@@ -1,7 +1,8 @@
 """From a project to its divergences: every function that matters is compared over the ranks.
 
-A function is looked at by itself, and again inside each of its callers. What its callers balance
-(the other half of a pair stands in the caller) is no fault; what remains is told once.
+A function is looked at by itself, with what it calls. What all its callers balance (the other half
+of a pair stands in the caller) is no fault; what remains is told once. Each file is looked at with
+nothing remembered from the others, so that its outcome depends on the text alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
-from ckptlint.project import Function, FunctionNode, Module
+from ckptlint.project import ClassDefinition, Function, FunctionNode, Module
 
 
 @dataclass(frozen=True)
@@ -40,19 +41,32 @@ class Located:
     divergence: Divergence
     function: str
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The place and the cause: what makes two of them the same fault."""
+        divergence = self.divergence
+        cause = divergence.exit.site if divergence.exit else divergence.test.site
+        return (divergence.place(divergence.operations[0]).key, cause.key)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What each rank class does in one function, and the conditions in it."""
+
+    traces: Mapping[RankClass, Trace]
+    keys: Keys
+
 
 @dataclass(frozen=True)
 class Survey:
-    """All divergences of a project, each told once, and what could not be analysed.
+    """All divergences of some files, each told once, and what could not be analysed.
 
-    ``traces`` holds what each rank class does in each function that was looked at, by file and
-    name; ``keys`` the conditions in it.
+    ``looked`` are the functions that were looked at, by file and name.
     """
 
     located: tuple[Located, ...]
     complaints: tuple[Complaint, ...]
-    traces: Mapping[tuple[str, str], Mapping[RankClass, Trace]]
-    keys: Keys
+    looked: Mapping[tuple[str, str], Looked]
 
 
 @dataclass(frozen=True)
@@ -71,12 +85,16 @@ class Watched:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A function, a nested function or a file to be looked at by itself."""
+    """A function, a nested function or a file to be looked at by itself.
+
+    ``owner`` is the class of ``self`` in a method: that which defines it, or one that inherits it.
+    """
 
     site: Site
     name: str
     function: Function | None = None
     nested: FunctionNode | None = None
+    owner: ClassDefinition | None = None
 
     @property
     def node(self) -> ast.AST:
@@ -99,18 +117,18 @@ def watch(
     ``wanted`` is asked with the name and the definition; nested functions are met only inside the
     functions that are looked at. What could not be analysed is left out.
     """
-    surveyor = _Surveyor(world)
-    entries = [
-        _Entry(Site(module, function.node), function.qualname, function)
-        for function in module.functions
-    ]
-    entries.append(_Entry(Site(module, module.tree), "<module>"))
-    seen = [surveyor.look(entry) for entry in entries if wanted(entry.name, entry.node)]
-    seen += [
-        surveyor.look(entry)
-        for entry in surveyor.nested()
-        if entry.site.module is module and wanted(entry.name, entry.node)
-    ]
+    surveyor = _Surveyor(world, module)
+    seen: list[_Seen] = []
+    for function in module.functions:
+        if wanted(function.qualname, function.node):
+            entry = _Entry(Site(module, function.node), function.qualname, function)
+            seen.append(surveyor.look(entry))
+            heirs = (replace(entry, owner=heir) for heir in surveyor.heirs(entry))
+            seen.extend(each for each in map(surveyor.look, heirs) if each.divergences)
+    if wanted("<module>", module.tree):
+        seen.append(surveyor.look(_Entry(Site(module, module.tree), "<module>")))
+    nested = [entry for entry in surveyor.nested() if wanted(entry.name, entry.node)]
+    seen.extend(map(surveyor.look, nested))
     decided = {ranks: run.decided for ranks, run in surveyor.interpreters.items()}
     return tuple(
         Watched(
@@ -125,58 +143,128 @@ def watch(
     )
 
 
-def survey(world: World, within: Collection[Module] | None = None) -> Survey:
-    """Compare what the rank classes do in every function of the project that matters.
+def survey(
+    world: World, modules: Iterable[Module], also: Collection[tuple[str, str]] = ()
+) -> Survey:
+    """Compare what the rank classes do in every function of these files that matters.
 
-    With ``within``, only functions of these modules are looked at; what they call is followed.
+    ``also`` names functions, by file and name, that are looked at in any case.
     """
-    surveyor = _Surveyor(world)
-    wanted = world.modules if within is None else within
-    seen = [surveyor.look(entry) for entry in _entries(world) if entry.site.module in wanted]
-    inlined = {node for each in seen for node in each.inlined}
-    done: set[ast.AST] = set()
-    while pending := [
-        entry
-        for entry in surveyor.nested()
-        if entry.node not in inlined | done
-        and entry.site.module in wanted
-        and world.matters(entry.site.module, entry.node)
-    ]:
-        for entry in pending:
-            done.add(entry.node)
-            seen.append(surveyor.look(entry))
-            inlined |= seen[-1].inlined
-    traces = {(each.entry.site.key[0], each.entry.name): each.traces for each in seen}
-    return Survey(tuple(_kept(seen)), tuple(surveyor.complaints), traces, world.keys)
-
-
-def _entries(world: World) -> Iterator[_Entry]:
-    for module in world.modules:
-        for function in module.functions:
-            owner = function.owner.node if function.owner is not None else None
-            if world.matters(module, function.node, owner) or _in_hook(function, world):
-                yield _Entry(Site(module, function.node), function.qualname, function)
-        if world.matters(module, module.tree):
-            yield _Entry(Site(module, module.tree), "<module>")
-
-
-def _in_hook(function: Function, world: World) -> bool:
-    hooks = {name for _, name in world.knowledge.hooks}
-    if function.owner is None or function.name not in hooks:
-        return False
-    return world.gives(function.module, function.owner.node)
+    told: dict[object, Located] = {}
+    complaints: list[Complaint] = []
+    looked: dict[tuple[str, str], Looked] = {}
+    for module in modules:
+        surveyor = _Surveyor(world, module, also)
+        for located in surveyor.located():
+            known = told.get(located.key)
+            if known is None or located.divergence.depth < known.divergence.depth:
+                told[located.key] = located
+        complaints.extend(surveyor.complaints)
+        for seen in surveyor.seen:
+            place = (module.source.display, seen.entry.name)
+            looked[place] = Looked(seen.traces, surveyor.keys)
+    return Survey(tuple(told.values()), tuple(complaints), looked)
 
 
 class _Surveyor:
-    def __init__(self, world: World) -> None:
+    """Looks at one file."""
+
+    def __init__(
+        self, world: World, module: Module, also: Collection[tuple[str, str]] = ()
+    ) -> None:
         self.world = world
+        self.module = module
+        self.also = {name for path, name in also if path == module.source.display}
+        self.keys = Keys()
         self.interpreters: dict[RankClass, Interpreter] = {}
         self.complaints: list[Complaint] = []
+        self.seen: list[_Seen] = []
+
+    def located(self) -> Iterator[Located]:
+        """Look at every function of the file that matters; drop what its callers balance."""
+        self.seen = [self.look(entry) for entry in self._entries()]
+        inlined = {node for each in self.seen for node in each.inlined}
+        done: set[ast.AST] = set()
+        while pending := [
+            entry
+            for entry in self.nested()
+            if entry.node not in inlined | done
+            and (self.world.tests(self.module, entry.node) or entry.name in self.also)
+        ]:
+            for entry in pending:
+                done.add(entry.node)
+                self.seen.append(self.look(entry))
+                inlined |= self.seen[-1].inlined
+        for each in self.seen:
+            for divergence in each.divergences:
+                if not self._balanced(each, divergence):
+                    yield Located(divergence, _function_at(divergence, each.entry))
+
+    def _entries(self) -> Iterator[_Entry]:
+        module, world = self.module, self.world
+        for function in module.functions:
+            wanted = function.qualname in self.also
+            if not (wanted or world.tests(module, function.node) or self._hooked(function)):
+                continue
+            entry = _Entry(Site(module, function.node), function.qualname, function)
+            owners = [function.owner, *self.heirs(entry)] if function.owner is not None else []
+            if wanted or (not owners and world.gives(module, function.node)):
+                yield entry
+            for owner in owners:
+                if wanted or world.gives(owner.module, owner.node):
+                    yield replace(entry, owner=owner)
+        top = module.top_expressions
+        tested = any(world.tests(module, node) for node in top)
+        tested = tested and any(world.gives(module, node) for node in top)
+        if tested or "<module>" in self.also:
+            yield _Entry(Site(module, module.tree), "<module>")
+
+    def _hooked(self, function: Function) -> bool:
+        return function.owner is not None and function.name in self.world.knowledge.rank_hooks
+
+    def heirs(self, entry: _Entry) -> Iterable[ClassDefinition]:
+        """Return the classes that inherit a method unchanged."""
+        method = entry.function
+        if method is None or method.owner is None:
+            return ()
+        found: dict[ClassDefinition, None] = {}
+        pending = [method.owner]
+        while pending:
+            for heir in self.world.heirs(pending.pop()):
+                new = heir is not method.owner and heir not in found
+                if new and method.name not in heir.methods:
+                    found[heir] = None
+                    pending.append(heir)
+        return found
+
+    def _balanced(self, seen: _Seen, divergence: Divergence) -> bool:
+        """Say whether the function has callers, and every one of them has the other half."""
+        wanted = _site_keys([divergence])
+        called = False
+        for caller in self._callers(seen.entry):
+            if wanted & _site_keys(caller.divergences):
+                return False
+            called = True
+        return called
+
+    def _callers(self, entry: _Entry) -> Iterator[_Seen]:
+        """Yield the functions of the project that run a function, those of this file first."""
+        within = [each for each in self.seen if entry.node in each.inlined]
+        yield from within
+        if entry.function is None:
+            return
+        known = {each.entry.node for each in within} | {entry.node}
+        for site, function in self.world.callers(entry.function):
+            if site.node not in known:
+                name = function.qualname if function is not None else "<module>"
+                caller = self.look(_Entry(site, name, function), complain=False)
+                if entry.node in caller.inlined:
+                    yield caller
 
     def interpreter(self, ranks: RankClass) -> Interpreter:
         found = self.interpreters.get(ranks)
         if found is None:
-            found = self.interpreters[ranks] = Interpreter(self.world, ranks)
+            found = self.interpreters[ranks] = Interpreter(self.world, ranks, self.keys)
         return found
 
     def nested(self) -> list[_Entry]:
@@ -184,15 +272,17 @@ class _Surveyor:
         return [
             _Entry(Site(function.module, node), function.qualname, None, node)
             for node, (function, _) in self.interpreter(FIRST).nested.items()
+            if function.module is self.module
         ]
 
-    def look(self, entry: _Entry) -> _Seen:
+    def look(self, entry: _Entry, complain: bool = True) -> _Seen:
         """Compare the rank classes over one entry."""
         try:
             return self._look(entry)
         except (TooComplexError, RecursionError):
             reason = "has too many paths or is nested too deeply to be analysed"
-            self.complaints.append(Complaint(entry.site, entry.name, reason))
+            if complain:
+                self.complaints.append(Complaint(entry.site, entry.name, reason))
             return _Seen(entry, [], frozenset())
 
     def _look(self, entry: _Entry) -> _Seen:
@@ -206,11 +296,11 @@ class _Surveyor:
         for ranks, result in results.items():
             if ranks is FIRST or RAISE in (first.status, result.status):
                 continue
-            for divergence in compare(first.trace, FIRST, result.trace, ranks, self.world.keys):
+            for divergence in compare(first.trace, FIRST, result.trace, ranks, self.keys):
                 known = found.get(divergence.key)
                 found[divergence.key] = merged(known, divergence) if known else divergence
         if first.status != RAISE:
-            for divergence in disagreements(first.trace, self.world.keys):
+            for divergence in disagreements(first.trace, self.keys):
                 known = found.get(divergence.key)
                 found[divergence.key] = merged(known, divergence) if known else divergence
         traces = {ranks: result.trace for ranks, result in results.items()}
@@ -222,7 +312,7 @@ class _Surveyor:
         interpreter = self.interpreter(ranks)
         interpreter.steps = 0
         if entry.function is not None:
-            owner = entry.function.owner
+            owner = entry.owner or entry.function.owner
             bound = Instance(owner) if owner is not None else None
             value = interpreter.decorated(entry.function, bound)
             hook = interpreter.hook_of(entry.function)
@@ -248,28 +338,6 @@ def _completed(divergence: Divergence, traces: dict[RankClass, Trace]) -> Diverg
         present=tuple(present),
         absent=tuple(ranks for ranks in absent if ranks not in present) or divergence.absent,
     )
-
-
-def _kept(seen: list[_Seen]) -> Iterator[Located]:
-    """Drop what callers balance, and tell the rest once, from nearest by."""
-    callers: dict[ast.AST, list[_Seen]] = {}
-    for each in seen:
-        for node in each.inlined:
-            callers.setdefault(node, []).append(each)
-    told: dict[object, Located] = {}
-    for each in seen:
-        around = [caller for caller in callers.get(each.entry.node, ()) if caller is not each]
-        for divergence in each.divergences:
-            wanted = _site_keys([divergence])
-            if around and not any(wanted & _site_keys(c.divergences) for c in around):
-                continue
-            place = divergence.place(divergence.operations[0]).key
-            cause = divergence.exit.site if divergence.exit else divergence.test.site
-            key = (place, cause.key)
-            known = told.get(key)
-            if known is None or divergence.depth < known.divergence.depth:
-                told[key] = Located(divergence, _function_at(divergence, each.entry))
-    yield from told.values()
 
 
 def _site_keys(divergences: Iterable[Divergence]) -> set[object]:

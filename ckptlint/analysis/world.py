@@ -1,20 +1,20 @@
 """What all rank classes share: the project, the knowledge, and which functions can matter.
 
-A function matters when it may reach a collective and a rank predicate. That is decided from the
-identifiers it mentions, before anything is executed: too many functions are let through, never
-too few.
+A function is looked at when it mentions something that holds the rank and may reach a collective.
+That is decided from identifiers, before anything is executed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.reach import Mentions, Reach, View
+from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.reach import Mentions, Reach, View, Views, resolve
+from ckptlint.analysis.values import Site
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import ClassDefinition, Module, Project, dotted
+from ckptlint.project import ClassDefinition, Function, Module, Project, dotted, last_name
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -39,49 +39,35 @@ _EXECUTED = Digest(False, frozenset(), frozenset())
 
 
 class World:
-    """One project under analysis.
+    """One project under analysis: what is known of it before anything is executed.
 
     With ``failures``, an exception under a rank test is a way out of the function like any other,
-    instead of a path that is none.
+    instead of a path that is none. ``holders`` are those of the same project, where they are known.
     """
 
     def __init__(
         self,
         project: Project,
         knowledge: Knowledge,
-        modules: Iterable[Module],
         failures: bool = False,
+        holders: Holders | None = None,
     ) -> None:
         self.failures = failures
         self.project = project
         self.knowledge = knowledge
-        self.keys = Keys()
-        self.modules = tuple(modules)
-        self._mentions: dict[ast.AST, Mentions] = {}
+        self._views = Views()
+        self._mentioned: dict[frozenset[str], bool] = {}
         self._digests: dict[ast.stmt, Digest] = {}
         self._holding: dict[ClassDefinition, frozenset[str]] = {}
-        self._exits = _last_names(knowledge.exits)
-        ranked = frozenset(knowledge.conventions) | _RANK_SOURCES
-        ranked |= _last_names(knowledge.predicates, knowledge.guards)
-        ranked |= {name for _, name in knowledge.hooks}
-        # What is unlikely to differ is noticed where it is met; it is no reason to look further.
-        ranked |= _last_names(name for name, each in knowledge.divergent.items() if each.likely)
-        views = {module: View(module) for module in self.modules}
-        mentions = {
-            function: self.mentions(function.node)
-            for module in self.modules
-            for function in module.functions
-        }
-        self._telling = Reach(views, mentions, knowledge.interesting | _RANK_SOURCES)
-        self._giving = Reach(views, mentions, knowledge.givers)
-        self._ranked = Reach(views, mentions, ranked)
+        self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
+        self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
+        self._giving = Reach(self._views, knowledge.givers)
+        self.holders = holders or Holders(project, self._views, knowledge)
+        self._differing = Reach(self._views, self.holders.names)
 
     def mentions(self, node: ast.AST) -> Mentions:
         """Return the identifiers of a piece of syntax."""
-        known = self._mentions.get(node)
-        if known is None:
-            known = self._mentions[node] = Mentions(node)
-        return known
+        return self._views.mentions(node)
 
     def digest(self, module: Module, statement: ast.stmt) -> Digest:
         """Summarise a statement once."""
@@ -91,7 +77,9 @@ class World:
         return known
 
     def _digest(self, module: Module, statement: ast.stmt) -> Digest:
-        names = self._telling.names(module) | self._ranked.names(module)
+        def telling(name: str) -> bool:
+            return self._telling.leads(module, name) or self._differing.leads(module, name)
+
         loads: set[str] = set()
         stores: set[str] = set()
         for node in ast.walk(statement):
@@ -102,11 +90,11 @@ class World:
             if isinstance(node, ast.Call) and self._ends(node.func):
                 return _EXECUTED
             if isinstance(node, ast.Name):
-                if node.id in names:
+                if telling(node.id):
                     return _EXECUTED
                 (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
             elif isinstance(node, ast.Attribute):
-                if node.attr in names:
+                if telling(node.attr):
                     return _EXECUTED
                 path = dotted(node)
                 if path is not None:
@@ -122,11 +110,11 @@ class World:
 
     def interesting(self, module: Module, node: ast.AST) -> bool:
         """Say whether executing this may give anything but unknowns."""
-        return self._mentioned(self._telling, module, node)
+        return self._telling.mentioned(module, node)
 
     def differs(self, module: Module, node: ast.AST) -> bool:
         """Say whether what this gives may depend on the rank, or differ without it."""
-        return self._mentioned(self._ranked, module, node)
+        return self._differing.mentioned(module, node)
 
     def holding(self, definition: ClassDefinition) -> frozenset[str]:
         """Return the attributes into which a class's own statements may put something known."""
@@ -142,13 +130,13 @@ class World:
             )
         return known
 
-    def mentioned(self, names: Iterable[str]) -> bool:
-        """Say whether any module calls one of these functions, going by their last names."""
-        wanted = _last_names(names)
-        return any(
-            not wanted.isdisjoint(said.names | said.attributes)
-            for said in (self.mentions(module.tree) for module in self.modules)
-        )
+    def mentioned(self, names: Collection[str]) -> bool:
+        """Say whether any file mentions one of these functions, going by their last names."""
+        wanted = frozenset(name.rpartition(".")[2] for name in names)
+        if wanted not in self._mentioned:
+            found = next(self.project.lexicon.mentioning(wanted), None)
+            self._mentioned[wanted] = found is not None
+        return self._mentioned[wanted]
 
     def gives(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that communicates may enter here.
@@ -156,20 +144,54 @@ class World:
         A collective is found only on a resolved owner, so what does not mention one, nor calls
         what does, cannot reach any by itself.
         """
-        return self._mentioned(self._giving, module, node)
+        return self._giving.mentioned(module, node)
 
-    def matters(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
-        """Say whether a function may, by itself, reach a collective and depend on the rank.
+    def tests(self, module: Module, node: ast.AST) -> bool:
+        """Say whether something that holds the rank is mentioned here."""
+        return self.holders.mentioned(module, self.mentions(node))
 
-        ``owner`` is the class of a method: what ``self`` holds comes from any of its methods.
+    def callers(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
+        """Yield the functions that may call a function, and files (None) whose top level may.
+
+        A method such as ``__enter__`` is called wherever its class is mentioned.
         """
-        around = node if owner is None else owner
-        return self.gives(module, around) and self._mentioned(self._ranked, module, around)
+        name = function.name
+        sought: Function | ClassDefinition = function
+        if function.owner is not None and function.name.startswith("__"):
+            name, sought = function.owner.name, function.owner
+        for module in self._seeing(function.module, name):
+            view = self._views.of(module)
 
-    def _mentioned(self, reach: Reach, module: Module, node: ast.AST) -> bool:
-        names = reach.names(module)
-        said = self.mentions(node)
-        return not (names.isdisjoint(said.names) and names.isdisjoint(said.attributes))
+            def leads(node: ast.AST, view: View = view) -> bool:
+                said = self.mentions(node)
+                if sought is not function:
+                    return name in said.names and view.name(name) is sought
+                return said.any_of({name}) and function in view.targets(said)
+
+            for caller in module.functions:
+                if leads(caller.node):
+                    yield Site(module, caller.node), caller
+            if any(map(leads, module.top_expressions)):
+                yield Site(module, module.tree), None
+
+    def heirs(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
+        """Yield the classes of the project that name a class among their bases."""
+        for module in self._seeing(definition.module, definition.name):
+            for symbol in module.symbols.values():
+                if isinstance(symbol, ClassDefinition) and any(
+                    last_name(base) == definition.name
+                    and resolve(module, definition.name) is definition
+                    for base in symbol.node.bases
+                ):
+                    yield symbol
+
+    def _seeing(self, target: Module, name: str) -> Iterator[Module]:
+        """Yield the files that mention a name and may have it from a module."""
+        for source in self.project.lexicon.mentioning({name}):
+            if target.source in self.project.visible(source):
+                module = self.project.parsed(source)
+                if module is not None:
+                    yield module
 
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
@@ -182,7 +204,3 @@ def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
             for child in statement.body
         )
     )
-
-
-def _last_names(*tables: Iterable[str]) -> frozenset[str]:
-    return frozenset(full.rpartition(".")[2] for table in tables for full in table)

@@ -115,6 +115,15 @@ class Notebook(Source):
         except SourceError:
             return b""
 
+    @property
+    def opaque(self) -> bool:
+        """Whether the file cannot be read as a notebook."""
+        try:
+            _ = self.text
+        except SourceError:
+            return True
+        return False
+
     @cached_property
     def tree(self) -> ast.Module:
         """The statements of all cells; raises SourceError with the cell that is not Python."""

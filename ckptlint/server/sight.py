@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ckptlint import evidence
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.interpreter import Interpreter
+from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import FIRST, OTHER, RankClass
 from ckptlint.analysis.sequences import Operation
 from ckptlint.analysis.statements import TooComplexError
@@ -68,7 +69,7 @@ def _sight(request: Request, source: Source, line: int, column: int) -> Sight | 
         variable = knowledge.environment.get(str(node.value))
         return None if variable is None else Sight(source.span(node), (variable,))
     project = Project(request.sources, request.root)
-    world = World(project, knowledge, list(_modules(project, request)))
+    world = World(project, knowledge)
     module = project.module(source)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return _hook(world, module, node)
@@ -81,19 +82,11 @@ def _sight(request: Request, source: Source, line: int, column: int) -> Sight | 
     return None
 
 
-def _modules(project: Project, request: Request) -> Iterator[Module]:
-    for source in request.sources:
-        try:
-            yield project.module(source)
-        except SourceError:
-            continue  # told where it is checked
-
-
 def _hook(world: World, module: Module, node: ast.AST) -> Sight | None:
     """Say on which ranks a framework runs a method that it calls."""
     for function in module.functions:
         if function.node is node:
-            hook = Interpreter(world, FIRST).hook_of(function)
+            hook = Interpreter(world, FIRST, Keys()).hook_of(function)
             return None if hook is None else Sight(_name_of(function), (hook,))
     return None
 
@@ -142,7 +135,7 @@ class _Watcher(Interpreter):
     """An interpreter that notes what ``target`` stands for whenever it comes by."""
 
     def __init__(self, world: World, ranks: RankClass, target: ast.AST) -> None:
-        super().__init__(world, ranks)
+        super().__init__(world, ranks, Keys())
         self.target = target
         self.reached: list[Operation] = []
         self._values: list[Value] = []

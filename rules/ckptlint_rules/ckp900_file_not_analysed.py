@@ -13,16 +13,16 @@ A file that is passed over in silence looks like a file without faults.
 ## Example
 
 ```python
-def save(engine):
-    print "saving"
+def save(engine, rank):
+    print "saving on", rank
     engine.save_checkpoint("out")
 ```
 
 ## Use instead
 
 ```python
-def save(engine):
-    print("saving")
+def save(engine, rank):
+    print("saving on", rank)
     engine.save_checkpoint("out")
 ```
 
@@ -35,6 +35,8 @@ No fix is offered.
 
 ## Known limits
 
+- Only files that can matter are parsed: those that name something which differs between ranks,
+  and what they call. Of a broken file that nothing asks for, nothing is said.
 - Syntax that is newer than the interpreter which runs ckptlint cannot be parsed. Run ckptlint
   with the Python for which the project is written, or a later one.
 

@@ -11,11 +11,11 @@ import pytest
 from workspace import BAD, GOOD, Workspace, places
 
 _TORN = {
-    "syntax_error": "def broken(:\n",
-    "python_2": 'print "hello"\n',
-    "unknown_codec": b"# -*- coding: klingon -*-\nx = 1\n",
-    "not_utf_8": b"name = '\xe9'\n",
-    "wrong_cookie": b"# -*- coding: ascii -*-\nname = '\xc3\xa9'\n",
+    "syntax_error": "def broken(rank:\n",
+    "python_2": 'print "hello", rank\n',
+    "unknown_codec": b"# -*- coding: klingon -*-\nrank = 1\n",
+    "not_utf_8": b"rank = '\xe9'\n",
+    "wrong_cookie": b"# -*- coding: ascii -*-\nrank = '\xc3\xa9'\n",
     "null_bytes": b"x = 1\0\n",
     "utf_16": "x = 1\n".encode("utf-16"),
 }
@@ -38,12 +38,12 @@ def test_a_file_that_is_not_python_is_one_finding_and_the_others_are_checked(
 
 
 def test_a_torn_file_does_not_hide_the_finding_beside_it(workspace: Workspace) -> None:
-    workspace.write(torn="def broken(:\n", train=BAD)
+    workspace.write(torn="def broken(rank:\n", train=BAD)
     assert places(workspace.check()) == ["torn.py:1:1 CKP900", "train.py:6:9 CKP101"]
 
 
 def test_the_line_of_a_syntax_error_is_told(workspace: Workspace) -> None:
-    workspace.write(torn="x = 1\ny = 2\ndef broken(:\n")
+    workspace.write(torn="x = 1\ny = 2\ndef broken(rank:\n")
     result = workspace.check()
     assert places(result) == ["torn.py:3:1 CKP900"]
     assert "syntax error" in result.stdout
@@ -200,7 +200,7 @@ def test_a_named_file_may_have_any_suffix(workspace: Workspace) -> None:
 
 
 def test_a_file_that_is_not_analysed_can_be_ignored_by_name_only(workspace: Workspace) -> None:
-    workspace.write(torn="def broken(:\n")
+    workspace.write(torn="def broken(rank:\n")
     assert workspace.check("--select", "CKP101").exit_code == 2
     assert workspace.check("--ignore", "CKP9").exit_code == 2
     result = workspace.check("--ignore", "CKP900")

@@ -255,7 +255,7 @@ def test_fixes_leave_what_is_in_the_baseline(workspace: Workspace) -> None:
 def test_a_file_that_was_not_analysed_is_never_in_a_baseline(workspace: Workspace) -> None:
     workspace.write(train=BAD, torn=BAD)
     update(workspace)
-    workspace.write(torn="def broken(:\n")
+    workspace.write(torn="def broken(rank:\n")
     result = workspace.check("--baseline", FILE, "--update-baseline")
     assert result.exit_code == 2
     assert places(result) == ["torn.py:1:1 CKP900"]

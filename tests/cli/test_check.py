@@ -61,7 +61,7 @@ def test_exit_zero_hides_findings_from_the_status_only(workspace: Workspace) -> 
 
 
 def test_exit_zero_does_not_hide_a_file_that_was_not_analysed(workspace: Workspace) -> None:
-    workspace.write(train="def broken(:\n")
+    workspace.write(train="def broken(rank:\n")
     assert workspace.check("--exit-zero").exit_code == 2
 
 

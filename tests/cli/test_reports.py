@@ -35,7 +35,7 @@ CALLER = BAD.replace("engine.save_checkpoint(out)", "save(engine, out)").replace
 @pytest.fixture
 def project(workspace: Workspace) -> Workspace:
     """Two findings alike in one function, one through a helper, one in an odd file, a torn file."""
-    workspace.write(helper=HELPER, caller=CALLER, clean=GOOD, torn="def broken(:\n")
+    workspace.write(helper=HELPER, caller=CALLER, clean=GOOD, torn="def broken(rank:\n")
     twice = BAD + "    if dist.get_rank() == 0:\n        engine.save_checkpoint(out)\n"
     workspace.write(twice=twice)
     workspace.put(ODD, WIDE)

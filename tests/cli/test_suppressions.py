@@ -75,7 +75,7 @@ def test_findings_below_the_shown_confidence_use_their_comments(workspace: Works
 
 
 def test_where_a_file_was_not_analysed_no_comment_is_judged(workspace: Workspace) -> None:
-    workspace.write(idle=IDLE, torn="def broken(:\n")
+    workspace.write(idle=IDLE, torn="def broken(rank:\n")
     result = workspace.check()
     assert places(result) == ["torn.py:1:1 CKP900"]
 
@@ -229,10 +229,10 @@ def test_standard_input_is_silenced_onto_standard_output(workspace: Workspace) -
 
 
 def test_what_is_no_fault_of_the_code_is_not_silenced(workspace: Workspace) -> None:
-    workspace.write(torn="def broken(:\n", idle=IDLE)
+    workspace.write(torn="def broken(rank:\n", idle=IDLE)
     result = workspace.check("--add-ignore", "why")
     assert result.exit_code == 2
-    assert (workspace.root / "torn.py").read_text() == "def broken(:\n"
+    assert (workspace.root / "torn.py").read_text() == "def broken(rank:\n"
     assert (workspace.root / "idle.py").read_text() == IDLE
 
 

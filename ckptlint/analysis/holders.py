@@ -1,0 +1,202 @@
+"""Names that hold the rank: those of the facts, and those to which a project gives it.
+
+``self.leads = get_rank() == 0`` makes ``leads`` such a name, ``return rank == 0`` the function
+around it. Names are enough to find the functions in which a rank may be tested, so that no other
+is executed; what they hold there is for the interpreter to say.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+
+from ckptlint.analysis.reach import Mentions, Views
+from ckptlint.knowledge import Knowledge
+from ckptlint.project import ClassDefinition, Function, Module, Project, every_statement, last_name
+
+_ROUNDS = 4
+_KEPT = ("int", "bool", "str")
+_Assigned = tuple[list[ast.expr], ast.expr]
+
+
+class Holders:
+    """The names of one project that hold the rank, and the files that mention one."""
+
+    def __init__(self, project: Project, views: Views, knowledge: Knowledge) -> None:
+        self._views = views
+        self._environment = knowledge.rank_variables
+        self.names = knowledge.rank_names
+        self.modules: dict[Module, None] = {}
+        self._done: set[tuple[Function, frozenset[str]]] = set()
+        new: Collection[str] = self.names | self._environment | knowledge.rank_hooks
+        for _ in range(_ROUNDS):
+            for source in project.lexicon.mentioning(new):
+                module = project.parsed(source)
+                if module is not None:
+                    self.modules[module] = None
+            self._done.clear()
+            new = {name for module in self.modules for name in self._given(module)} - self.names
+            if not new:
+                break
+            self.names |= frozenset(new)
+
+    def mentioned(self, module: Module, said: Mentions) -> bool:
+        """Say whether a rank may be tested where these identifiers of a file stand."""
+        return (
+            said.any_of(self.names)
+            or not self._environment.isdisjoint(said.strings)
+            or any(
+                not self.names.isdisjoint(module.aliases[name])
+                for name in said.names
+                if name in module.aliases
+            )
+        )
+
+    def _given(self, module: Module) -> Iterator[str]:
+        """Yield the names to which the code of a file gives the rank."""
+        fields: list[_Assigned] = [
+            ([ast.Name(name)], value)
+            for symbol in module.symbols.values()
+            if isinstance(symbol, ClassDefinition)
+            for name, (_, value) in symbol.fields.items()
+            if value is not None
+        ]
+        top = _assignments(module.top_statements)
+        yield from self._held([*top, *fields], frozenset())
+        for function in module.functions:
+            if self.mentioned(module, self._views.mentions(function.node)):
+                yield from self._inside(function, frozenset())
+
+    def _inside(self, function: Function, parameters: frozenset[str]) -> Iterator[str]:
+        """Yield names that a function gives the rank, which ``parameters`` hold on entry."""
+        node = function.node
+        if (function, parameters) in self._done or isinstance(node, ast.Lambda):
+            return
+        self._done.add((function, parameters))
+        statements = list(every_statement(node.body))
+        assignments = _assignments(statements)
+        holding = parameters
+        while more := frozenset(self._held(assignments, holding)) - holding:
+            holding |= more
+        for targets, value in assignments:
+            if self._carries(value, holding):
+                yield from (t.attr for t in _leaves(targets) if isinstance(t, ast.Attribute))
+        for statement in statements:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                if self._carries(statement.value, holding):
+                    yield function.name
+            elif isinstance(statement, ast.If) and self._carries(statement.test, holding):
+                if any(isinstance(each, ast.Raise) for each in every_statement([statement])):
+                    yield function.name
+            elif isinstance(statement, ast.Global):
+                yield from holding.intersection(statement.names)
+        received = _parameters(node)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call):
+                yield from self._passed(function.module, part, holding)
+            # What it is given, or surrounds as a context manager, runs on the ranks that it picks.
+            runs = isinstance(part, ast.Call) and last_name(part.func) in received
+            if runs or isinstance(part, ast.Yield):
+                yield function.name
+
+    def _passed(self, module: Module, call: ast.Call, holding: frozenset[str]) -> Iterator[str]:
+        """Follow the rank into the functions and constructors of the project that receive it."""
+        places = [i for i, each in enumerate(call.args) if self._carries(each, holding)]
+        keywords = [k.arg for k in call.keywords if k.arg and self._carries(k.value, holding)]
+        if not (places or keywords):
+            return
+        view = self._views.of(module)
+        if isinstance(call.func, ast.Name):
+            symbol = view.name(call.func.id)
+            if isinstance(symbol, ClassDefinition) and "__init__" not in symbol.methods:
+                names = list(symbol.fields)
+                yield from (name for i, name in enumerate(names) if i in places)
+                yield from (name for name in keywords if name in names)
+            elif isinstance(symbol, ClassDefinition):
+                yield from self._received(symbol.methods["__init__"], places, keywords)
+            elif isinstance(symbol, Function):
+                yield from self._received(symbol, places, keywords)
+        elif isinstance(call.func, ast.Attribute):
+            for target in view.attribute(call.func.attr):
+                yield from self._received(target, places, keywords)
+
+    def _received(
+        self, function: Function, places: Iterable[int], keywords: Iterable[str]
+    ) -> Iterator[str]:
+        arguments = function.node.args
+        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+        if function.owner is not None and not function.decorated_by("staticmethod"):
+            names = names[1:]
+        every = {*names, *(each.arg for each in arguments.kwonlyargs)}
+        held = {names[i] for i in places if i < len(names)} | (every & set(keywords))
+        if held:
+            yield from self._inside(function, frozenset(held))
+
+    def _held(self, assignments: Iterable[_Assigned], holding: frozenset[str]) -> Iterator[str]:
+        """Yield the plain names that receive the rank."""
+        for targets, value in assignments:
+            if self._carries(value, holding):
+                yield from (t.id for t in _leaves(targets) if isinstance(t, ast.Name))
+
+    def _carries(self, node: ast.expr, holding: Collection[str]) -> bool:
+        """Say whether an expression hands on the rank that is in it: a test of it, a copy."""
+        match node:
+            case ast.Name():
+                return node.id in holding or node.id in self.names
+            case ast.Attribute():
+                return node.attr in self.names
+            case ast.Call():
+                if last_name(node.func) in self.names:
+                    return True
+                kept = isinstance(node.func, ast.Name) and node.func.id in _KEPT
+                return any(
+                    self._variable(each) or (kept and self._carries(each, holding))
+                    for each in node.args
+                )
+            case ast.Subscript():
+                return self._variable(node.slice)
+            case ast.Compare():
+                parts = [node.left, *node.comparators]
+            case ast.BoolOp():
+                parts = node.values
+            case ast.UnaryOp():
+                parts = [node.operand]
+            case ast.BinOp():
+                parts = [node.left, node.right]
+            case ast.IfExp():
+                parts = [node.test, node.body, node.orelse]
+            case ast.NamedExpr():
+                parts = [node.value]
+            case ast.Lambda():
+                parts = [node.body]
+            case ast.Tuple():
+                parts = node.elts
+            case _:
+                return False
+        return any(self._carries(part, holding) for part in parts)
+
+    def _variable(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Constant) and node.value in self._environment
+
+
+def _parameters(node: ast.AST) -> frozenset[str]:
+    """Return the parameters of a function and of those inside it."""
+    return frozenset(part.arg for part in ast.walk(node) if isinstance(part, ast.arg))
+
+
+def _assignments(statements: Iterable[ast.stmt]) -> list[_Assigned]:
+    found: list[_Assigned] = []
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            found.append((statement.targets, statement.value))
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            found.append(([statement.target], statement.value))
+    return found
+
+
+def _leaves(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    for target in targets:
+        if isinstance(target, ast.Tuple | ast.List):
+            yield from _leaves(target.elts)
+        else:
+            yield target
