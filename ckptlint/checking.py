@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +14,15 @@ from ckptlint import baseline, catalogue
 from ckptlint.baseline import BaselineError, Comparison
 from ckptlint.config import ConfigError, Settings, load
 from ckptlint.discovery import Discovery, MissingPathError, discover
-from ckptlint.engine import analyse
+from ckptlint.engine import Request, analyse
+from ckptlint.finding import Finding
 from ckptlint.invocation import Invocation
 from ckptlint.output import Failure, check_place, show, tell
 from ckptlint.report.summary import counted
 from ckptlint.runner import Analyse, Report, Runner
 from ckptlint.settings_shown import shown
 from ckptlint.terminal import progress
+from ckptlint.trace.picture import Pictures
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 
@@ -45,7 +47,14 @@ def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
             return CLEAN
         _check_baselines(invocation, discovery)
         with progress(sum(len(project.asked) for project in discovery.projects)):
-            runner = Runner(invocation.cwd, facts(), invocation.mode, overlay, analysis)
+            runner = Runner(
+                invocation.cwd,
+                facts(),
+                invocation.mode,
+                overlay,
+                analysis,
+                draw=_pictures if _format(invocation, settings) == "html" else None,
+            )
             report = runner.run(discovery)
         if invocation.update_baseline:
             report = _updated(report)
@@ -53,7 +62,7 @@ def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
             _tell_unsilenced(report)
     except (ConfigError, MissingPathError, BaselineError) as error:
         raise Failure(str(error)) from error
-    show(invocation, invocation.output_format or settings.output_format or "full", report, overlay)
+    show(invocation, _format(invocation, settings), report, overlay)
     return _status(invocation, report)
 
 
@@ -70,6 +79,19 @@ def _find(
     path = Path(os.path.abspath(invocation.cwd / name))
     found = discover([path], settings_for, virtual=[path])
     return found, {path: sys.stdin.buffer.read()}
+
+
+def _format(invocation: Invocation, settings: Settings) -> str:
+    """Return the format of the report; a patch and the statistics use none."""
+    if invocation.diff or invocation.statistics:
+        return "full"
+    return invocation.output_format or settings.output_format or "full"
+
+
+def _pictures(request: Request, findings: Sequence[Finding]) -> Pictures:
+    from ckptlint.trace.gallery import pictures
+
+    return pictures(request, findings)
 
 
 def _check_baselines(invocation: Invocation, discovery: Discovery) -> None:

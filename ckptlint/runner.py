@@ -18,8 +18,10 @@ from ckptlint.reading import read, source
 from ckptlint.shown import judges_comments, visible
 from ckptlint.silence import silencing
 from ckptlint.source import Source, SourceError
+from ckptlint.trace.picture import Pictures
 
 Analyse = Callable[[Request], Sequence[Finding]]
+Draw = Callable[[Request, Sequence[Finding]], Pictures]
 _MAX_ROUNDS = 10
 
 
@@ -40,7 +42,8 @@ class Report:
     comments. ``changes`` are files before and after the fixes; ``sources`` all files and cells of
     notebooks that a finding may show, as they are now, by the name that its spans have; ``checked``
     the files that were asked for and analysed. ``errors`` are sentences about what could not be
-    done. ``comparisons`` tell what the baselines hold, one for each.
+    done. ``comparisons`` tell what the baselines hold, one for each. ``pictures`` show what the
+    ranks do, by the code and place of a finding, in a run that draws.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -52,6 +55,7 @@ class Report:
     checked: frozenset[str] = frozenset()
     errors: tuple[str, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
+    pictures: Pictures = field(default_factory=dict)
 
     @property
     def new(self) -> tuple[Finding, ...]:
@@ -86,7 +90,8 @@ class Runner:
     ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
     reads the others, given the path and ``cwd``, and raises SourceError. A file for which
-    ``may_matter`` is false of its bytes is taken as checked without being parsed.
+    ``may_matter`` is false of its bytes is taken as checked without being parsed. ``draw`` makes the
+    pictures of a report that has some.
     """
 
     cwd: Path
@@ -97,6 +102,7 @@ class Runner:
     may_matter: Callable[[bytes], bool] = lambda _: True
     noqa: bool = True
     reader: Callable[[Path, Path], Source] = read
+    draw: Draw | None = None
 
     def run(self, discovery: Discovery) -> Report:
         """Analyse every project and put the outcomes together. Raises BaselineError."""
@@ -134,6 +140,7 @@ class Runner:
             checked=frozenset(name for report in reports for name in report.checked),
             errors=tuple(error for report in reports for error in report.errors),
             comparisons=comparisons,
+            pictures={key: each for report in reports for key, each in report.pictures.items()},
         )
 
     def _compared(
@@ -192,6 +199,7 @@ class Runner:
             sources={name: piece for each in now.values() for name, piece in each.pieces.items()},
             checked=checked,
             errors=tuple(f"cannot write {name}: {why}" for name, why in unwritten.items()),
+            pictures=self._pictures(files, now, asked, findings),
         )
 
     def _fixable(
@@ -229,23 +237,42 @@ class Runner:
         asked: Collection[str],
         failures: Mapping[str, SourceError],
     ) -> list[Finding]:
+        request = self._request(files, sources, asked)
+        unread = [
+            not_analysed(name, error.reason, error.line, error.cell)
+            for name, error in failures.items()
+            if request.around or name in asked
+        ]
+        return [*unread, *self.analyse(request)]
+
+    def _request(
+        self, files: ProjectFiles, sources: Mapping[str, Source], asked: Collection[str]
+    ) -> Request:
         judged = (sources[name] for name in asked if name in sources)
-        around = judges_comments(files.settings, judged)
-        request = Request(
+        return Request(
             sources=tuple(sources.values()),
             asked=asked,
             root=files.root,
             facts=self.facts + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
-            around=around,
+            around=judges_comments(files.settings, judged),
         )
-        unread = [
-            not_analysed(name, error.reason, error.line, error.cell)
-            for name, error in failures.items()
-            if around or name in asked
-        ]
-        return [*unread, *self.analyse(request)]
+
+    def _pictures(
+        self,
+        files: ProjectFiles,
+        sources: Mapping[str, Source],
+        asked: Collection[str],
+        findings: Sequence[Finding],
+    ) -> Pictures:
+        """Draw what the findings tell; a picture is kept by the place that its finding gets."""
+        if self.draw is None or not findings:
+            return {}
+        drawn = self.draw(self._request(files, sources, asked), findings)
+        return {
+            (code, sources[span.path].placed(span)): each for (code, span), each in drawn.items()
+        }
 
     def _kept(
         self,

@@ -38,7 +38,7 @@ def frame(source: Source, marks: Sequence[Mark], gutter: int, width: int) -> Ite
         return
     room = max(40, width - gutter - 3)
     last = 0
-    for number in _shown(marks, len(lines), lines):
+    for number in shown_lines(marks, len(lines), lines):
         if last and number != last + 1:
             yield f"{'.' * 3:>{gutter + 2}}\n", "gutter"
         last = number
@@ -63,7 +63,7 @@ def gutter_width(spans: Iterable[Span]) -> int:
     return max(len(str(span.end_line + _CONTEXT)) for span in spans)
 
 
-def _shown(marks: Sequence[Mark], count: int, lines: Sequence[str]) -> list[int]:
+def shown_lines(marks: Sequence[Mark], count: int, lines: Sequence[str]) -> list[int]:
     """Return the numbers of the lines to draw."""
     wanted: set[int] = set()
     for mark in marks:

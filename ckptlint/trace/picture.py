@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from ckptlint.finding import Span
 
 Outcome = Literal["meets", "alone", "group", "elsewhere"]
 Cell = Literal["calls", "misses", ""]
@@ -13,11 +15,22 @@ Cell = Literal["calls", "misses", ""]
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file and its text, with the indentation that it has there."""
+    """A line of a file, or of a notebook's cell, and its text with the indentation it has there.
 
-    path: str
+    ``file`` is the name of either: ``train.ipynb:cell 3``.
+    """
+
+    file: str
     line: int
     text: str
+
+    def seen_from(self, file: str) -> str:
+        """Name the line for a reader of ``file``: the rest of the name only where it differs."""
+        if self.file == file:
+            return str(self.line)
+        own = self.file.startswith(f"{file}:")
+        name = self.file.removeprefix(f"{file}:") if own else self.file.rpartition("/")[2]
+        return f"{name}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -87,11 +100,11 @@ Row: TypeAlias = Meeting | Parting | Leaving | Region
 
 @dataclass(frozen=True)
 class Note:
-    """A finding in the words of the report."""
+    """A finding in the words of the report; ``where`` names its line for a reader of the file."""
 
     code: str
     severity: str
-    line: int
+    where: str
     message: str
     help: str
 
@@ -124,6 +137,10 @@ class Picture:
             return "no collective is reached"
         apart = "elsewhere" in outcomes or "group" in outcomes
         return "no rank waits in vain" if apart else f"all ranks meet in {calls}"
+
+
+Pictures: TypeAlias = Mapping[tuple[str, Span], Picture]
+"""Pictures by the code and place of a finding; a finding that compares no ranks has none."""
 
 
 def _meetings(rows: Sequence[Row]) -> Iterator[Meeting]:
@@ -170,5 +187,5 @@ def indentation(known: Iterable[Place]) -> dict[str, int]:
     found: dict[str, int] = {}
     for place in known:
         blanks = len(place.text) - len(place.text.lstrip())
-        found[place.path] = min(blanks, found.get(place.path, blanks))
+        found[place.file] = min(blanks, found.get(place.file, blanks))
     return found

@@ -56,11 +56,13 @@ class _Drawing:
 
     def __init__(self, picture: Picture, name: str, titled: bool) -> None:
         self.picture = picture
+        self.file = picture.file
         known = list(places(picture.rows))
         self.indents = indentation(known)
         self.left = _PAD + _STEP * _depth(picture.rows)
         self.lanes = _LANE * len(picture.columns)
-        self.number = max((len(self._where(place)) for place in known), default=0) * _CHARACTER
+        numbers = (len(place.seen_from(self.file)) for place in known)
+        self.number = max(numbers, default=0) * _CHARACTER
         self.beside = self.left + self.lanes + _PAD
         longest = max((self._length(place) for place in known), default=0)
         self.width = round(
@@ -219,8 +221,8 @@ class _Drawing:
             self._write(x, middle, f"↳ {again}", "small faint")
             return
         self.last = place
-        self._write(x - _PAD, middle, self._where(place), "code faint end")
-        text = place.text[self.indents[place.path] :].expandtabs(4)
+        self._write(x - _PAD, middle, place.seen_from(self.file), "code faint end")
+        text = place.text[self.indents[place.file] :].expandtabs(4)
         text = text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
         self._write(x, middle, text, "code strong" if codes else "code")
         after = x + len(text) * _CHARACTER + 14
@@ -243,12 +245,8 @@ class _Drawing:
     def _x(self, index: int) -> float:
         return self.left + _LANE * index + _LANE / 2
 
-    def _where(self, place: Place) -> str:
-        own = place.path == self.picture.file
-        return str(place.line) if own else f"{place.path.rpartition('/')[2]}:{place.line}"
-
     def _length(self, place: Place) -> int:
-        return len(place.text[self.indents[place.path] :].expandtabs(4))
+        return len(place.text[self.indents[place.file] :].expandtabs(4))
 
 
 def _text(text: str) -> str:

@@ -72,12 +72,13 @@ class _Drawing:
         self.picture = picture
         self.glyphs = glyphs
         self.width = max(width, 40)
+        self.file = picture.file
         self.gutter = 2 * _depth(picture.rows)
         count = len(picture.columns)
         self.lane = min(_WIDE, max(_NARROW, (self.width // 2 - self.gutter) // count))
         known = list(places(picture.rows))
         self.indents = indentation(known)
-        self.number = max((len(self._where(place)) for place in known), default=0)
+        self.number = max((len(place.seen_from(self.file)) for place in known), default=0)
         used = self.gutter + self.lane * count + self.number + 2
         self.beside = self.width - used >= _SOURCE
         self.room = self.width - used if self.beside else self.width - self.number - 2
@@ -98,7 +99,7 @@ class _Drawing:
             yield "\n", ""
         for note in picture.notes:
             yield note.code, note.severity
-            yield f" line {note.line}: {note.message}\n", "strong"
+            yield f" line {note.where}: {note.message}\n", "strong"
             yield "help", "help"
             yield f": {note.help}\n", ""
 
@@ -180,8 +181,8 @@ class _Drawing:
         if place is not None:
             repeated = place == self.last and alone
             self.last = place
-            text = place.text[self.indents[place.path] :]
-            number = "" if repeated else self._where(place)
+            text = place.text[self.indents[place.file] :]
+            number = "" if repeated else place.seen_from(self.file)
             beside.append((f"{number:>{self.number}}  ", "gutter"))
             if repeated:
                 beside.append((clipped(f"{self.glyphs.closes} {alone}", self.room), "related"))
@@ -195,10 +196,6 @@ class _Drawing:
         for line in lines:
             yield from _stripped(line)
             yield "\n", ""
-
-    def _where(self, place: Place) -> str:
-        own = place.path == self.picture.file
-        return str(place.line) if own else f"{place.path.rpartition('/')[2]}:{place.line}"
 
 
 class _Lanes:

@@ -243,14 +243,16 @@ def _operations(trace: Trace) -> int:
     return count
 
 
-def _note(finding: Finding, source: Source) -> Note:
-    line = source.placed(finding.span).line
-    return Note(finding.code, finding.severity.value, line, finding.message, finding.help)
-
-
 def _place(site: Site) -> Place:
     source = site.module.source
     span = source.placed(source.span(site.node))
     lines = source.pieces[span.name].lines
     text = lines[span.line - 1].rstrip() if span.line <= len(lines) else ""
     return Place(span.name, span.line, text)
+
+
+def _note(finding: Finding, source: Source) -> Note:
+    span = finding.span
+    placed = source.placed(span) if span.path == source.display else span
+    where = Place(placed.name, placed.line, "").seen_from(source.display)
+    return Note(finding.code, finding.severity.value, where, finding.message, finding.help)
