@@ -1,5 +1,6 @@
 # make demo   an environment, then the findings in the examples and the fixes for them
 # make test   an environment with everything the tests run, then all checks and tests
+# make browser   the report and the pictures opened in a real browser
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint browser clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -26,6 +27,10 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	cd runtime_shim && ../$(BIN)/mypy --strict ckptlint_runtime
 	$(BIN)/lint-imports
+
+# The pages in a real browser; needs a chromium (Debian: apt-get install chromium).
+browser: $(VENV)/.test
+	$(BIN)/python -m pytest tests/browser
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
