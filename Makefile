@@ -1,5 +1,6 @@
 # make demo   an environment, then the findings in the examples and the fixes for them
 # make test   an environment with everything the tests run, then all checks and tests
+# make docs   the documentation site, in build/site
 # make browser   the report and the pictures opened in a real browser
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser clean
+.PHONY: demo test lint docs browser clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -28,6 +29,9 @@ lint: $(VENV)/.test
 	cd runtime_shim && ../$(BIN)/mypy --strict ckptlint_runtime
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.test
+	$(BIN)/mkdocs build --strict
+
 # The pages in a real browser; needs a chromium (Debian: apt-get install chromium).
 browser: $(VENV)/.test
 	$(BIN)/python -m pytest tests/browser
@@ -42,7 +46,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 # torch comes first and alone, so that nothing else chooses another build of it.
 $(VENV)/.test: pyproject.toml runtime_shim/pyproject.toml | $(VENV)/bin/python
 	$(PIP) install setuptools wheel '$(TORCH)'
-	$(PIP) install --editable '.[dev]' --editable ./runtime_shim
+	$(PIP) install --editable '.[dev,docs]' --editable ./runtime_shim
 	$(PIP) install lightning accelerate transformers
 	DS_BUILD_OPS=0 $(PIP) install deepspeed --no-build-isolation
 	@touch $@ $(VENV)/.demo

@@ -13,13 +13,13 @@ from ckptlint.rule import Rule
 Fact = Call | Predicate | Guard | Hook
 _DETAILED = 4  # up to so many APIs are described; more are listed
 
-_WHO = {
+WHO = {
     "all": "every rank",
     "group": "every rank of the group",
     "one": "exactly one rank",
     "any": "any rank, by itself",
 }
-_ALONE = {
+ALONE = {
     "hang": "the job hangs",
     "partial": "what is saved is incomplete",
     "error": "the call raises an error",
@@ -135,12 +135,12 @@ def _listed(found: Iterable[Fact]) -> Iterator[Piece]:
 
 def _gist(fact: Fact) -> str:
     if isinstance(fact, Call):
-        return f"{fact.effect}: {_WHO[fact.who]}"
+        return f"{fact.effect}: {WHO[fact.who]}"
     if isinstance(fact, Predicate):
-        return f"rank test: {_meaning(fact)}"
+        return f"rank test: {meaning(fact)}"
     if isinstance(fact, Guard):
-        return f"{fact.form}: runs on {_ranks(fact.ranks, fact.scope)}"
-    return f"hook: runs on {_ranks(fact.ranks, 'global')}"
+        return f"{fact.form}: runs on {ranks_of(fact.ranks, fact.scope)}"
+    return f"hook: runs on {ranks_of(fact.ranks, 'global')}"
 
 
 def _described(fact: Fact) -> Iterator[Piece]:
@@ -155,12 +155,12 @@ def _described(fact: Fact) -> Iterator[Piece]:
 def details(fact: Fact) -> Iterator[tuple[str, str]]:
     """Yield what is known, a label and a text each; an empty text has nothing to say."""
     if isinstance(fact, Call):
-        yield "must call", _WHO[fact.who]
+        yield "must call", WHO[fact.who]
         yield "does", fact.effect
         if fact.who in ("all", "group"):
-            yield "if only some", _ALONE[fact.alone] + _where(fact.backends)
+            yield "if only some", ALONE[fact.alone] + _where(fact.backends)
             if fact.backends:
-                yield "otherwise", _ALONE[fact.otherwise]
+                yield "otherwise", ALONE[fact.otherwise]
         yield "group", fact.group and f"argument {fact.group}"
         yield "path", fact.path and f"argument {fact.path}"
         yield "writes", "guards its own writes" if fact.guards_writes else ""
@@ -169,7 +169,7 @@ def details(fact: Fact) -> Iterator[tuple[str, str]]:
         yield "note", fact.note
         yield "instead", fact.fix
     elif isinstance(fact, Hook):
-        yield "hook", f"runs on {_ranks(fact.ranks, 'global')}"
+        yield "hook", f"runs on {ranks_of(fact.ranks, 'global')}"
         yield "called by", " → ".join(fact.chain)
         yield "because", fact.reason
     else:
@@ -188,7 +188,8 @@ def _arguments(items: Iterable[tuple[str, object]]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in items)
 
 
-def _meaning(fact: Predicate) -> str:
+def meaning(fact: Predicate) -> str:
+    """Say what a rank test gives."""
     scope = {"global": "of the job", "node": "of the node", "group": "of the group"}[fact.scope]
     return {
         "rank": f"the number of the rank {scope}",
@@ -200,7 +201,8 @@ def _meaning(fact: Predicate) -> str:
     }[fact.meaning]
 
 
-def _ranks(ranks: str, scope: str) -> str:
+def ranks_of(ranks: str, scope: str) -> str:
+    """Name the ranks that a guard or a hook lets in."""
     where = {"global": "", "node": " of each node", "group": " of each group"}[scope]
     return {"first": f"the first rank{where}", "last": f"the last rank{where}"}.get(
         ranks, "every rank"

@@ -90,8 +90,8 @@ class Runner:
     ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
     reads the others, given the path and ``cwd``, and raises SourceError. A file for which
-    ``may_matter`` is false of its bytes is taken as checked without being parsed. ``draw`` makes the
-    pictures of a report that has some.
+    ``may_matter`` is false of its bytes is taken as checked without being parsed. ``draw`` makes
+    the pictures of a report that has some.
     """
 
     cwd: Path

@@ -115,9 +115,7 @@ def test_pages_are_not_wider_than_the_window(folder: Path, name: str, width: int
     text = (folder / f"{name}.html").read_text()
     probe = "<script>document.title = document.documentElement.scrollWidth - innerWidth</script>"
     (folder / "probe.html").write_text(text.replace("</body>", f"{probe}</body>"))
-    dom = browser(
-        folder, f"--window-size={width},900", "--dump-dom", f"file://{folder}/probe.html"
-    )
+    dom = browser(folder, f"--window-size={width},900", "--dump-dom", f"file://{folder}/probe.html")
     assert "<title>0</title>" in dom
 
 
