@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from wording import cell, code, codes, table
+from wording import cell, code, codes, name, table
 
 from ckptlint.facts import Alias, Call, Evidence, FactSet, Guard, Hook, Predicate, load_file
 from ckptlint.fault import BACKENDS
@@ -30,23 +30,23 @@ def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and the Markdown of each page."""
     sets = {path.stem: load_file(path) for path in sorted(FACTS.glob("*.toml"))}
     yield "frameworks/index.md", _index(sets)
-    for name, facts in sets.items():
-        yield f"frameworks/{name}.md", _page(name, facts)
+    for stem, facts in sets.items():
+        yield f"frameworks/{stem}.md", _page(stem, facts)
 
 
-def _title(name: str, facts: FactSet) -> str:
-    return facts.frameworks[0].name if facts.frameworks else name
+def _title(stem: str, facts: FactSet) -> str:
+    return facts.frameworks[0].name if facts.frameworks else stem
 
 
 def _index(sets: dict[str, FactSet]) -> str:
     rows = (
         (
-            f"[{_title(name, facts)}]({name}.md)",
+            f"[{_title(stem, facts)}]({stem}.md)",
             str(sum(call.who in ("all", "group") for call in facts.of(Call)) or ""),
             *(str(len(list(facts.of(kind))) or "") for kind in (Predicate, Guard, Hook)),
             _releases(facts),
         )
-        for name, facts in sets.items()
+        for stem, facts in sets.items()
     )
     heads = ("Facts", "Calls for all ranks", "Rank tests", "Guards", "Hooks", "Read at releases")
     return (
@@ -65,8 +65,8 @@ def _releases(facts: FactSet) -> str:
     return "".join(releases)
 
 
-def _page(name: str, facts: FactSet) -> str:
-    parts = [f"# {_title(name, facts)}\n"]
+def _page(stem: str, facts: FactSet) -> str:
+    parts = [f"# {_title(stem, facts)}\n"]
     for head in facts.frameworks:
         imports = f"Imported as {codes(head.imports)}. " if head.imports else ""
         parts.append(f"{imports}Read from {head.source}.\n" if head.source else f"{imports}\n")
@@ -74,7 +74,7 @@ def _page(name: str, facts: FactSet) -> str:
     parts += _section(
         "Rank tests",
         ("Expression", "Gives", "Kind", "Releases"),
-        ((code(p.name), meaning(p), p.kind, code(p.versions)) for p in facts.of(Predicate)),
+        ((name(p.name), meaning(p), p.kind, code(p.versions)) for p in facts.of(Predicate)),
     )
     parts += _section("Guards", ("Name", "Form", "Runs on", "Enter it", "Releases"), _guards(facts))
     parts += _section("Hooks", ("Method", "Runs on", "Because", "Releases"), _hooks(facts))
@@ -86,7 +86,7 @@ def _page(name: str, facts: FactSet) -> str:
     parts += _section(
         "Other spellings",
         ("Name", "Also"),
-        ((code(alias.name), codes(alias.also)) for alias in facts.of(Alias)),
+        ((name(alias.name), codes(alias.also)) for alias in facts.of(Alias)),
     )
     return "\n".join(parts) + "\n"
 
@@ -104,7 +104,7 @@ def _calls(facts: FactSet) -> Iterator[str]:
 
 def _call(calls: list[Call]) -> tuple[str, ...]:
     call = calls[0]
-    names = "<br>".join(dict.fromkeys(code(each.name) for each in calls))
+    names = "<br>".join(dict.fromkeys(name(each.name) for each in calls))
     what, instead = "", ""
     if call.who in ("all", "group"):
         what, instead = ALONE[call.alone], call.fix
@@ -117,8 +117,8 @@ def _call(calls: list[Call]) -> tuple[str, ...]:
 
 
 def _conditions(call: Call) -> str:
-    when = [f"{name} is {' or '.join(map(repr, values))}" for name, values in call.when.items()]
-    when += [f"{name} is not {value!r}" for name, value in call.unless.items()]
+    when = [f"{key} is {' or '.join(map(repr, values))}" for key, values in call.when.items()]
+    when += [f"{key} is not {value!r}" for key, value in call.unless.items()]
     return cell(", ".join(when))
 
 
@@ -126,13 +126,13 @@ def _guards(facts: FactSet) -> Iterator[tuple[str, ...]]:
     for guard in facts.of(Guard):
         enter = "every rank: it holds barriers" if guard.synchronises else ""
         ranks = ranks_of(guard.ranks, guard.scope)
-        yield code(guard.name), guard.form, ranks, enter, code(guard.versions)
+        yield name(guard.name), guard.form, ranks, enter, code(guard.versions)
 
 
 def _hooks(facts: FactSet) -> Iterator[tuple[str, ...]]:
     for hook in facts.of(Hook):
-        name = code(f"{hook.owner}.{hook.name}")
-        yield name, ranks_of(hook.ranks, "global"), cell(hook.reason), code(hook.versions)
+        method = name(f"{hook.owner}.{hook.name}")
+        yield method, ranks_of(hook.ranks, "global"), cell(hook.reason), code(hook.versions)
 
 
 def _section(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
@@ -141,4 +141,4 @@ def _section(title: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 
 
 def _backends(names: Iterable[str]) -> str:
-    return ", ".join(BACKENDS.get(name, name) for name in names)
+    return ", ".join(BACKENDS.get(each, each) for each in names)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 
 
 def code(text: str) -> str:
     """Set a text in code, if there is one."""
     return f"`{text}`" if text else ""
+
+
+def name(text: str) -> str:
+    """Set a dotted name in code that may be broken at its dots."""
+    return f"<code>{escape(text).replace('.', '.<wbr>')}</code>"
 
 
 def codes(texts: Iterable[str]) -> str:

@@ -6,7 +6,6 @@ Apart from the other tests, since a browser is no Python package; CI installs on
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -15,29 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from chromium import run
+
 ROOT = Path(__file__).parents[2]
 LIGHT, DARK = (255, 255, 255), (20, 23, 28)
-
-
-def browser(folder: Path, *arguments: str) -> str:
-    """Run chromium without a window; return what it prints."""
-    program = shutil.which("chromium") or shutil.which("google-chrome") or "chromium"
-    return subprocess.run(
-        [
-            program,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--hide-scrollbars",
-            f"--user-data-dir={folder / 'profile'}",
-            *arguments,
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown(folder: Path, address: str) -> str:
     """Return the page as it stands after its script has run."""
-    return browser(folder, "--dump-dom", f"file://{folder}/{address}")
+    return run(folder, "--dump-dom", f"file://{folder}/{address}")
 
 
 def visible(dom: str) -> list[str]:
@@ -96,7 +76,7 @@ def test_pages_follow_the_colour_scheme(
     folder: Path, name: str, scheme: str, paper: tuple[int, int, int]
 ) -> None:
     target = folder / f"{name}-{scheme}.png"
-    browser(
+    run(
         folder,
         f"--blink-settings=preferredColorScheme={scheme}",
         "--window-size=700,700",
@@ -115,13 +95,13 @@ def test_pages_are_not_wider_than_the_window(folder: Path, name: str, width: int
     text = (folder / f"{name}.html").read_text()
     probe = "<script>document.title = document.documentElement.scrollWidth - innerWidth</script>"
     (folder / "probe.html").write_text(text.replace("</body>", f"{probe}</body>"))
-    dom = browser(folder, f"--window-size={width},900", "--dump-dom", f"file://{folder}/probe.html")
+    dom = run(folder, f"--window-size={width},900", "--dump-dom", f"file://{folder}/probe.html")
     assert "<title>0</title>" in dom
 
 
 def test_the_report_prints_every_finding(folder: Path) -> None:
     target = folder / "report.pdf"
-    browser(folder, f"--print-to-pdf={target}", f"file://{folder}/check.html")
+    run(folder, f"--print-to-pdf={target}", f"file://{folder}/check.html")
     assert target.read_bytes().count(b"/Type /Page\n") > 3
 
 

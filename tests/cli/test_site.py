@@ -137,7 +137,7 @@ def test_the_example_of_a_rule_is_drawn(site: Path) -> None:
 
 def test_facts_say_who_must_call_what(site: Path) -> None:
     text = (site / "frameworks" / "deepspeed" / "index.html").read_text(encoding="utf-8")
-    name = "<code>deepspeed.DeepSpeedEngine.save_checkpoint</code>"
+    name = "<code>deepspeed.<wbr>DeepSpeedEngine.<wbr>save_checkpoint</code>"
     row = re.search(rf"<tr>\s*<td>{name}.*?</tr>", text, re.S)
     assert row is not None
     assert "every rank" in row.group()
