@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ckptlint.engine import Request
 from ckptlint.finding import Finding, Span
@@ -18,8 +19,7 @@ def pictures(request: Request, findings: Sequence[Finding]) -> Pictures:
     rest = [f for f in findings if (f.code, f.span) not in found]
     if not rest:
         return found
-    files = {finding.span.path for finding in rest}
-    return {**_drawn(request, rest, lambda file, _: file in files), **found}
+    return {**_drawn(request, rest, lambda *_: True), **found}
 
 
 def _inside(name: str, wanted: set[tuple[str, str]]) -> bool:
@@ -31,7 +31,8 @@ def _drawn(
     request: Request, findings: Sequence[Finding], wanted: Callable[[str, str], bool]
 ) -> dict[tuple[str, Span], Picture]:
     found: dict[tuple[str, Span], tuple[bool, Picture]] = {}
-    for portrait in portraits(request, findings, wanted):
+    files = frozenset(finding.span.path for finding in findings)
+    for portrait in portraits(replace(request, asked=files), findings, wanted):
         if portrait.told:
             picture = weave(portrait)
             for _, finding in portrait.told:

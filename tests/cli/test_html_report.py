@@ -123,7 +123,7 @@ def test_the_way_through_calls_is_listed(workspace: Workspace) -> None:
 
 
 def test_filters_offer_what_there_is(workspace: Workspace) -> None:
-    workspace.write(train=BAD, torn="def broken(:\n")
+    workspace.write(train=BAD, torn="def broken(rank:\n")
     root = page(workspace)
     (form,) = root.all("form", "filters")
     assert "hidden" in form.attributes, "shown by the script only"
