@@ -165,6 +165,38 @@ def test_comments_silence_within_their_cell(workspace: Workspace) -> None:
     assert checked(workspace, f"{head}\n{meant}", f"{test}\n{save}") != []
 
 
+def test_comments_are_written_and_taken_away_in_cells(workspace: Workspace) -> None:
+    path = workspace.put("train.ipynb", training())
+    before = path.read_bytes()
+    assert workspace.check("--add-ignore", "meant").exit_code == 0
+    comment = b'    "        # ckptlint: ignore[CKP101] meant\\n",\n'
+    save = b'    "        engine.save_checkpoint(out)\\n",\n'
+    assert path.read_bytes() == before.replace(save, comment + save)
+    assert places(workspace.check()) == []
+    path.write_bytes(before.replace(save, comment))
+    assert places(workspace.check()) == ["train.ipynb:cell 5:5:9 CKP901"]
+    workspace.check("--fix")
+    assert path.read_bytes() == before.replace(save, b"")
+
+
+def test_a_baseline_knows_findings_in_cells_wherever_these_move(workspace: Workspace) -> None:
+    path = workspace.put("train.ipynb", training())
+    assert workspace.check("--baseline", "known.json", "--update-baseline").exit_code == 0
+    document = json.loads(path.read_text())
+    document["cells"].insert(0, code("first = 1"))
+    document["cells"][5]["source"].insert(1, "    # a new line\n")
+    path.write_text(json.dumps(document))
+    assert places(workspace.check("--baseline", "known.json")) == []
+    assert places(workspace.check()) == ["train.ipynb:cell 6:6:9 CKP101"]
+
+
+def test_a_picture_names_the_cells(workspace: Workspace) -> None:
+    workspace.put("train.ipynb", training())
+    drawn = workspace.run("trace", "train.ipynb::train").stdout
+    assert "train.ipynb:cell 5:5" in drawn
+    assert "CKP101 line 5: only rank 0 reaches" in drawn
+
+
 def test_standard_input_is_fixed_as_a_notebook(workspace: Workspace) -> None:
     result = workspace.run("check", "--fix", "-", "--stdin-filename", "x.ipynb", stdin=training())
     assert json.loads(result.stdout)["cells"][4]["source"][4:6] == [
