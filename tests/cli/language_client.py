@@ -42,7 +42,9 @@ class LanguageClient:
         self.program = program
         self.capabilities = capabilities
         self.received: list[dict[str, Any]] = []
+        self.registered: list[str] = []
         self.versions: dict[str, int] = {}
+        self.notebooks: dict[str, list[str]] = {}
         self._arrived = threading.Condition()
         self._next = 0
 
@@ -122,6 +124,8 @@ class LanguageClient:
             while stream.readline().strip():
                 pass
             message = json.loads(stream.read(length))
+            if message.get("method") == "client/registerCapability":
+                self.registered += [each["method"] for each in message["params"]["registrations"]]
             if "id" in message and "method" in message:
                 self.send({"id": message["id"], "result": _ANSWERS.get(message["method"])})
             with self._arrived:
@@ -142,6 +146,59 @@ class LanguageClient:
         item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
         self.notify("textDocument/didOpen", textDocument=item)
         return uri
+
+    def open_notebook(self, name: str, *cells: str) -> list[str]:
+        """Open a notebook of code cells; return their URIs."""
+        notebook = (self.root / name).as_uri()
+        uris = [f"vscode-notebook-cell:{self.root / name}#{n}" for n in range(len(cells))]
+        self.versions.update(dict.fromkeys(uris, 1))
+        self.notebooks[notebook] = uris
+        self.notify(
+            "notebookDocument/didOpen",
+            notebookDocument={
+                "uri": notebook,
+                "notebookType": "jupyter-notebook",
+                "version": 1,
+                "cells": [{"kind": 2, "document": uri} for uri in uris],
+            },
+            cellTextDocuments=[
+                {"uri": uri, "languageId": "python", "version": 1, "text": cell}
+                for uri, cell in zip(uris, cells, strict=True)
+            ],
+        )
+        return uris
+
+    def change_cell(self, name: str, uri: str, text: str) -> None:
+        """Replace the text of a cell."""
+        self.versions[uri] += 1
+        document = {"uri": uri, "version": self.versions[uri]}
+        self.notify(
+            "notebookDocument/didChange",
+            notebookDocument={
+                "uri": (self.root / name).as_uri(),
+                "version": self.versions[uri],
+            },
+            change={
+                "cells": {"textContent": [{"document": document, "changes": [{"text": text}]}]}
+            },
+        )
+
+    def close_all(self) -> None:
+        """Close everything, and forget what was said."""
+        for notebook, cells in self.notebooks.items():
+            texts = [{"uri": uri} for uri in cells]
+            self.notify(
+                "notebookDocument/didClose",
+                notebookDocument={"uri": notebook},
+                cellTextDocuments=texts,
+            )
+            for uri in cells:
+                del self.versions[uri]
+        self.notebooks.clear()
+        for uri in list(self.versions):
+            self.close(uri)
+        self.request("textDocument/codeLens", textDocument={"uri": "file:///nothing.py"})
+        self.received.clear()
 
     def close(self, uri: str) -> None:
         """Close a file; what was not saved is gone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,19 @@ CALLER = "from helper import keep\n" + BAD.replace(
 )
 
 
-@pytest.fixture
-def client(workspace: Workspace) -> Iterator[LanguageClient]:
-    workspace.write(train=BAD)
-    with LanguageClient(workspace.root) as client:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LanguageClient]:
+    """One server for all tests, each of which has a project of its own."""
+    with LanguageClient(tmp_path_factory.mktemp("editor")) as client:
         yield client
+
+
+@pytest.fixture
+def client(workspace: Workspace, server: LanguageClient) -> Iterator[LanguageClient]:
+    workspace.write(train=BAD)
+    server.root = workspace.root
+    yield server
+    server.close_all()
 
 
 def quick_fixes(client: LanguageClient, uri: str, line: int) -> list[dict[str, Any]]:
@@ -112,8 +121,7 @@ def test_changes_on_the_disk_count_when_the_client_tells(
     workspace.write(train=CALLER)
     uri = client.open("train.py")
     client.until(uri)
-    watched = client.wait(lambda m: m.get("method") == "client/registerCapability")
-    assert watched["params"]["registrations"][0]["method"] == "workspace/didChangeWatchedFiles"
+    assert client.registered == ["workspace/didChangeWatchedFiles"]
     path = workspace.put("helper.py", HELPER)
     client.notify("workspace/didChangeWatchedFiles", changes=[{"uri": path.as_uri(), "type": 1}])
     client.until(uri, "CKP101")
@@ -284,7 +292,9 @@ def test_hover_tells_who_must_call(client: LanguageClient) -> None:
     assert "**`torch.distributed.barrier`**" in told("    dist.barrier", "barrier")
     assert "rank test: the number of the rank of the job" in told("    if int", "RANK")
     assert "decorator: runs on the first rank" in told("@rank_zero", "rank_zero_only")
-    assert "- `engine.save_checkpoint` (train.py:8)" in told("        keep", "keep")
+    assert re.search(
+        r"^- `engine.save_checkpoint` \(.*train.py:8\)$", told("        keep", "keep"), re.M
+    )
     assert "hook: runs on" in told("    def on_save", "on_save_checkpoint")
     assert told("    print", "print") == ""
     assert told("    print", "out") == ""
@@ -320,7 +330,7 @@ def test_a_lens_tells_what_each_rank_does_and_draws_it(client: LanguageClient) -
     )
     shown = client.wait(lambda m: m.get("method") == "window/showDocument")["params"]
     assert Path(unquote(urlparse(shown["uri"]).path)).read_text() == drawn
-    assert drawn.startswith("train.py  train  its one collective is not reached by every rank\n")
+    assert "train.py  train  its one collective is not reached by every rank\n" in drawn
     assert "never comes" in drawn
 
 
@@ -340,32 +350,9 @@ def test_a_client_may_have_pictures_as_pages(workspace: Workspace) -> None:
 # -- notebooks -----------------------------------------------------------------------------------
 
 
-def cell(client: LanguageClient, number: int) -> str:
-    return f"vscode-notebook-cell:{client.root}/a.ipynb#c{number}"
-
-
-def open_notebook(client: LanguageClient, *sources: str) -> list[str]:
-    uris = [cell(client, number) for number in range(len(sources))]
-    client.versions.update(dict.fromkeys(uris, 1))
-    client.notify(
-        "notebookDocument/didOpen",
-        notebookDocument={
-            "uri": (client.root / "a.ipynb").as_uri(),
-            "notebookType": "jupyter-notebook",
-            "version": 1,
-            "cells": [{"kind": 2, "document": uri} for uri in uris],
-        },
-        cellTextDocuments=[
-            {"uri": uri, "languageId": "python", "version": 1, "text": source}
-            for uri, source in zip(uris, sources, strict=True)
-        ],
-    )
-    return uris
-
-
 def test_a_notebook_shows_findings_in_its_cells(client: LanguageClient) -> None:
     head, rest = BAD.split("\n\n")
-    first, second = open_notebook(client, f"!ls\n{head}", rest)
+    first, second = client.open_notebook("a.ipynb", f"!ls\n{head}", rest)
     (found,) = client.until(second, "CKP101")
     assert found["range"] == place(2, 8, 35)
     assert client.diagnostics(first) == []
@@ -384,27 +371,12 @@ def test_a_notebook_shows_findings_in_its_cells(client: LanguageClient) -> None:
 
 
 def test_a_changed_cell_is_analysed_again(client: LanguageClient) -> None:
-    (only,) = open_notebook(client, BAD)
+    (only,) = client.open_notebook("a.ipynb", BAD)
     client.until(only, "CKP101")
-    client.versions[only] = 2
-    client.notify(
-        "notebookDocument/didChange",
-        notebookDocument={"uri": (client.root / "a.ipynb").as_uri(), "version": 2},
-        change={
-            "cells": {
-                "textContent": [
-                    {"document": {"uri": only, "version": 2}, "changes": [{"text": GOOD}]}
-                ]
-            }
-        },
-    )
+    client.change_cell("a.ipynb", only, GOOD)
     client.until(only)
-    client.notify(
-        "notebookDocument/didClose",
-        notebookDocument={"uri": (client.root / "a.ipynb").as_uri()},
-        cellTextDocuments=[{"uri": only}],
-    )
-    client.until(client.open("train.py"), "CKP101")
+    client.change_cell("a.ipynb", only, BAD)
+    client.until(only, "CKP101")
 
 
 # -- what goes wrong -----------------------------------------------------------------------------
