@@ -65,7 +65,7 @@ def masked(text: str, cell: int) -> Masked:
     hidden: dict[str, str] = {}
     written: list[str] = []
     indent: str | None = None  # of the command that goes on from the line before
-    for number, line in enumerate(_LINE.findall(text), 1):
+    for number, line in enumerate(filter(None, _LINE.findall(text)), 1):
         if indent is None:
             column = scanner.command(line.rstrip("\r\n"))
             if column is None:

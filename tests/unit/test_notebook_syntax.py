@@ -31,6 +31,7 @@ CELLS = {
     "if x:\n    !ls\n    f()": "if x:\n    @\n    f()",
     "if x:\n\t%cd a\nelse:\n\t!ls": "if x:\n\t@\nelse:\n\t@",
     "!ls \\\n  -l \\\n  -a\nf()": "@\n@\n@\nf()",
+    "f()\n!ls \\": "f()\n@",
     "if x:\n    !ls \\\n      -l\n    f()": "if x:\n    @\n    @\n    f()",
     "x = !ls \\\n  -l": "x = @\n@",
     'f("""\n!ls\n""")\n!ls': 'f("""\n!ls\n""")\n@',
