@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ckptlint.finding import Edit, Span
 from ckptlint.notebook import Notebook
@@ -75,6 +77,39 @@ def test_several_edits_in_several_cells_go_in_at_once() -> None:
     cells = json.loads(after.data)["cells"]
     assert "".join(cells[0]["source"]) == "# café / é\nX = 1\ny = 4"
     assert cells[3]["source"] == 'Z = 3\nw = "☃"'
+
+
+TEXTS = st.text(st.sampled_from('xé☃😀\\"/\n\t'), max_size=12)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3), TEXTS, st.data(), st.booleans(), st.booleans())
+def test_any_edit_changes_its_cell_and_no_other_byte(
+    cells: list[str], new: str, data: st.DataObject, listed: bool, ascii_only: bool
+) -> None:
+    before = [f"# {cell}".replace("\n", "\n# ") for cell in cells]
+    written = [
+        {"cell_type": "code", "source": s.splitlines(True) if listed else s, "é": "é"}
+        for s in before
+    ]
+    text = json.dumps({"cells": written, "nbformat": 4}, indent=1, ensure_ascii=ascii_only)
+    found = notebook(text)
+    number = data.draw(st.integers(0, len(cells) - 1))
+    start = data.draw(st.integers(0, len(before[number])))
+    end = data.draw(st.integers(start, len(before[number])))
+
+    def place(offset: int) -> tuple[int, int]:
+        above = before[number][:offset].split("\n")
+        return found.line(number + 1, len(above)), len(above[-1]) + 1
+
+    after = found.edited([edit(*place(start), *place(end), new)])
+    changed = f"{before[number][:start]}{new}{before[number][end:]}"
+    sources = ["".join(cell["source"]) for cell in json.loads(after.data)["cells"]]
+    assert sources == [*before[:number], changed, *before[number + 1 :]]
+    head, tail = (json.dumps(each, ensure_ascii=ascii_only) for each in ("é", 4))
+    assert after.json.count(f"{head}: {head}") == len(cells)
+    assert after.json.endswith(f'"nbformat": {tail}\n}}')
+    unchanged = [part for part in text.split(f'"{head[1:-1]}"') if part not in after.json]
+    assert len(unchanged) <= 1
 
 
 def test_an_edit_over_two_cells_is_refused() -> None:
