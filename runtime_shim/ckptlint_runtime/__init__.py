@@ -4,19 +4,19 @@ Call these on every rank. They check over the c10d store of the job that all ran
 the same thing, write durably, publish with one rename, and tell every rank the same outcome.
 """
 
-from ckptlint_runtime.background import PendingSave, async_save_checkpoint
-from ckptlint_runtime.coordination import agree, latest_checkpoint, run_on_rank_zero
-from ckptlint_runtime.errors import (
+from .background import PendingSave, async_save_checkpoint
+from .coordination import agree, latest_checkpoint, run_on_rank_zero
+from .errors import (
     CheckpointError,
     Failure,
     MissingRanksError,
     RankFailedError,
     RanksDisagreeError,
 )
-from ckptlint_runtime.load import Loaded, load_checkpoint
-from ckptlint_runtime.request import Progress
-from ckptlint_runtime.save import save_checkpoint
-from ckptlint_runtime.settings import set_default_timeouts
+from .load import Loaded, load_checkpoint
+from .request import Progress
+from .save import save_checkpoint
+from .settings import set_default_timeouts
 
 __all__ = [
     "CheckpointError",

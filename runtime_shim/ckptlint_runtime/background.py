@@ -18,15 +18,15 @@ from typing import Any
 
 import torch.distributed as dist
 
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.channel import Channel, open_channel
-from ckptlint_runtime.commit import discard
-from ckptlint_runtime.errors import CheckpointError
-from ckptlint_runtime.request import Progress, SaveRequest
-from ckptlint_runtime.save import begin, collect_state, write_content
-from ckptlint_runtime.settings import resolve_timeouts
-from ckptlint_runtime.signals import report_sigterm
-from ckptlint_runtime.state import State, staged
+from .calls import Call
+from .channel import Channel, open_channel
+from .commit import discard
+from .errors import CheckpointError
+from .request import Progress, SaveRequest
+from .save import begin, collect_state, write_content
+from .settings import resolve_timeouts
+from .signals import report_sigterm
+from .state import State, staged
 
 _log = logging.getLogger("ckptlint_runtime")
 

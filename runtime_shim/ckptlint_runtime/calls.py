@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ckptlint_runtime.channel import Channel
-from ckptlint_runtime.control_store import ControlStore, StoreLostError
-from ckptlint_runtime.rounds import ALARM, Conclude, Round
-from ckptlint_runtime.verdicts import compare, disagreement, error_of, store_lost
-from ckptlint_runtime.where import caller, describe_failure
+from .channel import Channel
+from .control_store import ControlStore, StoreLostError
+from .rounds import ALARM, Conclude, Round
+from .verdicts import compare, disagreement, error_of, store_lost
+from .where import caller, describe_failure
 
 Json = Any
 

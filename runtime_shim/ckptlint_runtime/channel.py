@@ -11,8 +11,8 @@ from threading import RLock, Thread
 import torch.distributed as dist
 from torch._C._distributed_c10d import HashStore
 
-from ckptlint_runtime.control_store import ControlStore, StoreLostError
-from ckptlint_runtime.errors import CheckpointError
+from .control_store import ControlStore, StoreLostError
+from .errors import CheckpointError
 
 #: How long, in seconds, the first rank stays at exit for others that still read its last answer.
 LINGER_SECONDS = 5.0
@@ -113,9 +113,9 @@ def _open(group: dist.ProcessGroup) -> Channel:
     # former generation must not answer for this one.
     generation = _opened[digest] = _opened.get(digest, 0) + 1
     store = dist.distributed_c10d._get_default_store()
-    return Channel(
-        ControlStore(store, f"ckptlint/{digest}/{generation}"), ranks, dist.get_rank(group)
-    )
+    # By the package's name: a copy of it under another name in the same job is another channel.
+    mine = ControlStore(store, f"{__package__}/{digest}/{generation}")
+    return Channel(mine, ranks, dist.get_rank(group))
 
 
 def _channel_of_one() -> Channel:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import torch
 
-from ckptlint_runtime import files, layout
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.files import FileRecord
-from ckptlint_runtime.manifest import Manifest, write_manifest
-from ckptlint_runtime.request import SaveRequest
+from . import files, layout
+from .calls import Call
+from .files import FileRecord
+from .manifest import Manifest, write_manifest
+from .request import SaveRequest
 
 _log = logging.getLogger("ckptlint_runtime")
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from ckptlint_runtime import layout
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.channel import Channel, open_channel
-from ckptlint_runtime.errors import RanksDisagreeError, name_ranks
-from ckptlint_runtime.manifest import complete
-from ckptlint_runtime.settings import resolve_timeouts
-from ckptlint_runtime.signals import report_sigterm
+from . import layout
+from .calls import Call
+from .channel import Channel, open_channel
+from .errors import RanksDisagreeError, name_ranks
+from .manifest import complete
+from .settings import resolve_timeouts
+from .signals import report_sigterm
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -11,8 +11,8 @@ from typing import Any
 from torch.distributed.checkpoint import filesystem as torch_filesystem
 from torch.distributed.checkpoint.filesystem import FileSystemWriter
 
-from ckptlint_runtime import files
-from ckptlint_runtime.files import CheckedFile, FileRecord, read_record
+from . import files
+from .files import CheckedFile, FileRecord, read_record
 
 # torch 2.2 opens its files itself, without a file system that could be exchanged.
 _FileSystem: Any = getattr(torch_filesystem, "FileSystem", object)

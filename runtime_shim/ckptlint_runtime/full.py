@@ -8,8 +8,8 @@ from typing import IO, Any, cast
 
 import torch
 
-from ckptlint_runtime import files
-from ckptlint_runtime.files import FileRecord
+from . import files
+from .files import FileRecord
 
 NAME = "state.pt"
 

@@ -13,8 +13,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ckptlint_runtime import files
-from ckptlint_runtime.manifest import Manifest, complete
+from . import files
+from .manifest import Manifest, complete
 
 POINTER = "latest"
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import torch.distributed as dist
 
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.channel import open_channel
-from ckptlint_runtime.engines import Engine, engine_of
-from ckptlint_runtime.errors import CheckpointError, name_ranks
-from ckptlint_runtime.full import read_full
-from ckptlint_runtime.layout import find
-from ckptlint_runtime.manifest import Manifest, damage, read_manifest
-from ckptlint_runtime.settings import resolve_timeouts
-from ckptlint_runtime.sharded import read_sharded
-from ckptlint_runtime.signals import report_sigterm
-from ckptlint_runtime.state import State, parts_of, restore, templates
+from .calls import Call
+from .channel import open_channel
+from .engines import Engine, engine_of
+from .errors import CheckpointError, name_ranks
+from .full import read_full
+from .layout import find
+from .manifest import Manifest, damage, read_manifest
+from .settings import resolve_timeouts
+from .sharded import read_sharded
+from .signals import report_sigterm
+from .state import State, parts_of, restore, templates
 
 VERIFY = ("checksum", "size", "none")
 

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ckptlint_runtime import files
-from ckptlint_runtime.errors import CheckpointError
-from ckptlint_runtime.files import FileRecord, read_record
+from . import files
+from .errors import CheckpointError
+from .files import FileRecord, read_record
 
 NAME = "manifest.json"
 FORMAT = 1

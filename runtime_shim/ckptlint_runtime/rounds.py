@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from ckptlint_runtime.channel import Channel
-from ckptlint_runtime.control_store import ControlStore, Pause
-from ckptlint_runtime.where import describe_failure
+from .channel import Channel
+from .control_store import ControlStore, Pause
+from .where import describe_failure
 
 Json = Any
 #: Runs on the first rank with what each member reported, by group index; returns the answer.

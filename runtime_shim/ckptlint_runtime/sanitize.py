@@ -7,7 +7,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from ckptlint_runtime.sanitizer import DEFAULT_PATIENCE, Sanitizer, sanitize
+from .sanitizer import DEFAULT_PATIENCE, Sanitizer, sanitize
 
 __all__ = ["Sanitizer", "main", "sanitize"]
 
@@ -15,7 +15,7 @@ __all__ = ["Sanitizer", "main", "sanitize"]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Start the check, then run the script as if it had been called itself."""
     parser = argparse.ArgumentParser(
-        prog="python -m ckptlint_runtime.sanitize",
+        prog=f"python -m {__package__}.sanitize",
         description="Raise on every rank, with who is where, where collectives do not match.",
     )
     parser.add_argument(

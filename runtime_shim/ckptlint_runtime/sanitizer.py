@@ -13,19 +13,19 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ckptlint_runtime.channel import Channel, open_channel
-from ckptlint_runtime.control_store import ControlStore, StoreLostError
-from ckptlint_runtime.errors import (
+from .channel import Channel, open_channel
+from .control_store import ControlStore, StoreLostError
+from .errors import (
     CheckpointError,
     MissingRanksError,
     RanksDisagreeError,
     name_ranks,
 )
-from ckptlint_runtime.interception import Interception
-from ckptlint_runtime.rounds import Round
-from ckptlint_runtime.verdicts import error_of, store_lost
-from ckptlint_runtime.watcher import Watcher
-from ckptlint_runtime.where import caller_outside_libraries, functions_on_stack
+from .interception import Interception
+from .rounds import Round
+from .verdicts import error_of, store_lost
+from .watcher import Watcher
+from .where import caller_outside_libraries, functions_on_stack
 
 #: Seconds that a rank may be later than the others before it counts as missing.
 DEFAULT_PATIENCE = 30.0

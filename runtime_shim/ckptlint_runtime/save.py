@@ -9,18 +9,18 @@ from typing import Any
 
 import torch.distributed as dist
 
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.channel import open_channel
-from ckptlint_runtime.commit import discard, prepare
-from ckptlint_runtime.engines import engine_of
-from ckptlint_runtime.request import Progress, SaveRequest
-from ckptlint_runtime.settings import resolve_timeouts
-from ckptlint_runtime.sharded import write_sharded_save
-from ckptlint_runtime.signals import report_sigterm
-from ckptlint_runtime.state import State, collect, parts_of
-from ckptlint_runtime.terminal import shown
-from ckptlint_runtime.verdicts import compare
-from ckptlint_runtime.write import write_engine_save, write_full_save
+from .calls import Call
+from .channel import open_channel
+from .commit import discard, prepare
+from .engines import engine_of
+from .request import Progress, SaveRequest
+from .settings import resolve_timeouts
+from .sharded import write_sharded_save
+from .signals import report_sigterm
+from .state import State, collect, parts_of
+from .terminal import shown
+from .verdicts import compare
+from .write import write_engine_save, write_full_save
 
 
 def save_checkpoint(

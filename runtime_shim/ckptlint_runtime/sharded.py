@@ -19,14 +19,14 @@ from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import Metadata
 from torch.distributed.checkpoint.planner import LoadPlan, SavePlan, WriteItem
 
-from ckptlint_runtime import files
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.commit import partial_folder
-from ckptlint_runtime.dcp_files import writer_into
-from ckptlint_runtime.files import FileRecord
-from ckptlint_runtime.plans import plan_from_json, plan_to_json, results_from_json, results_to_json
-from ckptlint_runtime.request import Meter, SaveRequest
-from ckptlint_runtime.write import conclude_save, to_json
+from . import files
+from .calls import Call
+from .commit import partial_folder
+from .dcp_files import writer_into
+from .files import FileRecord
+from .plans import plan_from_json, plan_to_json, results_from_json, results_to_json
+from .request import Meter, SaveRequest
+from .write import conclude_save, to_json
 
 Json = Any
 

@@ -21,8 +21,8 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-from ckptlint_runtime.engines import engine_of
-from ckptlint_runtime.errors import CheckpointError
+from .engines import engine_of
+from .errors import CheckpointError
 
 Tree = Any
 State = Mapping[str, Any] | Callable[[], Mapping[str, Any]] | Any

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TextIO
 
-from ckptlint_runtime.request import Progress, SaveRequest
+from .request import Progress, SaveRequest
 
 #: A save shorter than this, in seconds, is not worth a line.
 DELAY = 1.0

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ckptlint_runtime.errors import (
+from .errors import (
     CheckpointError,
     Failure,
     MissingRanksError,

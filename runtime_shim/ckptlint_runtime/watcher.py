@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ckptlint_runtime.control_store import ControlStore, StoreLostError
-from ckptlint_runtime.where import main_thread_place
+from .control_store import ControlStore, StoreLostError
+from .where import main_thread_place
 
 #: Seconds between two looks at whether somebody asks. Daemon thread: it ends with the process.
 _POLL_SECONDS = 0.25

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterator
 from types import FrameType
 
-from ckptlint_runtime.errors import Failure
+from .errors import Failure
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARIES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.__file__[:-5])

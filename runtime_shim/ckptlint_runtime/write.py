@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ckptlint_runtime.calls import Call
-from ckptlint_runtime.commit import commit, log_saved, partial_folder
-from ckptlint_runtime.engines import Engine, check_complete, sync_share
-from ckptlint_runtime.files import FileRecord
-from ckptlint_runtime.full import write_full
-from ckptlint_runtime.request import Meter, SaveRequest
-from ckptlint_runtime.state import size_of
+from .calls import Call
+from .commit import commit, log_saved, partial_folder
+from .engines import Engine, check_complete, sync_share
+from .files import FileRecord
+from .full import write_full
+from .request import Meter, SaveRequest
+from .state import size_of
 
 Json = Any
 
