@@ -140,7 +140,7 @@ class Call:
             report: dict[str, Json] = {"ok": work()}
         except BaseException as caught:  # a KeyboardInterrupt too must reach the other ranks
             error = caught
-            report = {"failure": asdict(describe_failure(self.channel.rank, caught))}
+            report = {"failure": asdict(describe_failure(self.channel.rank, caught, self.where))}
         report["seconds"] = round(time.monotonic() - started, 6)
         report["where"] = self.where
         self._round = Round(self.channel, self._store, name, limit, self._facts)

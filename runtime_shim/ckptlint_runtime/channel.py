@@ -9,10 +9,10 @@ import weakref
 from threading import RLock, Thread
 
 import torch.distributed as dist
-from torch._C._distributed_c10d import HashStore
 
 from .control_store import ControlStore, StoreLostError
 from .errors import CheckpointError
+from .local_store import LocalStore
 
 #: How long, in seconds, the first rank stays at exit for others that still read its last answer.
 LINGER_SECONDS = 5.0
@@ -112,7 +112,7 @@ def _open(group: dist.ProcessGroup) -> Channel:
     # A job may destroy its process groups and start new ones on the same store: the keys of the
     # former generation must not answer for this one.
     generation = _opened[digest] = _opened.get(digest, 0) + 1
-    store = dist.distributed_c10d._get_default_store()
+    store = LocalStore() if len(ranks) == 1 else dist.distributed_c10d._get_default_store()
     # By the package's name: a copy of it under another name in the same job is another channel.
     mine = ControlStore(store, f"{__package__}/{digest}/{generation}")
     return Channel(mine, ranks, dist.get_rank(group))
@@ -121,5 +121,5 @@ def _open(group: dist.ProcessGroup) -> Channel:
 def _channel_of_one() -> Channel:
     global _alone
     if _alone is None:
-        _alone = Channel(ControlStore(HashStore(), "ckptlint"), (0,), 0)
+        _alone = Channel(ControlStore(LocalStore(), "alone"), (0,), 0)
     return _alone

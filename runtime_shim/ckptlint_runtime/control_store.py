@@ -12,7 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from torch._C._distributed_c10d import PrefixStore, Store
+from torch._C._distributed_c10d import Store
+
+from .local_store import LocalStore
 
 #: No JSON text, so no value that this package posts is equal to it.
 _ABSENT = "-"
@@ -25,29 +27,28 @@ class StoreLostError(ConnectionError):
 class ControlStore:
     """JSON over one c10d store, below one prefix. Counts its operations in ``operations``."""
 
-    def __init__(self, store: Store, prefix: str) -> None:
-        self._base = store
-        self._store = PrefixStore(prefix, store)
+    def __init__(self, store: Store | LocalStore, prefix: str) -> None:
+        self._store = store
         self._prefix = prefix
         self.operations = 0
 
     def below(self, prefix: str) -> ControlStore:
         """The same connection, one folder deeper."""
-        return ControlStore(self._base, f"{self._prefix}/{prefix}")
+        return ControlStore(self._store, self._key(prefix))
 
     def post(self, key: str, value: Any) -> None:
         """Set ``key``, overwriting."""
-        self._do("set", key, json.dumps(value))
+        self._do("set", self._key(key), json.dumps(value))
 
     def settle(self, key: str, value: Any) -> Any:
         """Set ``key`` unless it is set; return what stands there now. The first writer wins."""
-        return json.loads(self._do("compare_set", key, "", json.dumps(value)))
+        return json.loads(self._do("compare_set", self._key(key), "", json.dumps(value)))
 
     def peek(self, key: str) -> Any:
         """The value, or None when the key is not set. Does not wait, and changes nothing."""
         # A comparison that never holds reads without waiting, in one operation. A separate test
         # for the key is not there in torch 2.2, and a read after it may find the key dropped.
-        found = bytes(self._do("compare_set", key, _ABSENT, _ABSENT))
+        found = bytes(self._do("compare_set", self._key(key), _ABSENT, _ABSENT))
         return None if found == _ABSENT.encode() else json.loads(found)
 
     def has(self, key: str) -> bool:
@@ -58,17 +59,21 @@ class ControlStore:
         """The values of keys that are known to be set."""
         if not keys:
             return []
+        full = [self._key(key) for key in keys]
         if getattr(self._store, "has_extended_api", bool)():
-            return [json.loads(value) for value in self._do("multi_get", list(keys))]
-        return [json.loads(self._do("get", key)) for key in keys]
+            return [json.loads(value) for value in self._do("multi_get", full)]
+        return [json.loads(self._do("get", key)) for key in full]
 
     def count(self, key: str, amount: int = 1) -> int:
         """Add to a counter and return its new value (0 creates or reads it)."""
-        return int(self._do("add", key, amount))
+        return int(self._do("add", self._key(key), amount))
 
     def drop(self, key: str) -> None:
         """Forget ``key``, so that a long job does not fill the store."""
-        self._do("delete_key", key)
+        self._do("delete_key", self._key(key))
+
+    def _key(self, key: str) -> str:
+        return f"{self._prefix}/{key}"
 
     def _do(self, operation: str, *arguments: Any) -> Any:
         self.operations += 1

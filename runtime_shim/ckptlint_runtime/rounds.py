@@ -53,9 +53,11 @@ class Round:
         self.error: BaseException | None = None
         self._posted = False
         self._own_failure: Json = None
+        self._where = "unknown"
 
     def run(self, report: dict[str, Json], conclude: Conclude) -> dict[str, Json]:
         """Post ``report``, return the verdict. ``error`` then holds what this rank raised in it."""
+        self._where = report.get("where", self._where)
         try:
             self._post(report)
             verdict = self._decide(conclude) if self.channel.decides else self._await_verdict()
@@ -108,7 +110,7 @@ class Round:
             answer = conclude([report["ok"] for report in reports])
         except BaseException as error:
             self.error = error
-            failure = asdict(describe_failure(self.channel.rank, error))
+            failure = asdict(describe_failure(self.channel.rank, error, self._where))
             return self._settle({"failures": [failure], "context": self.context})
         seconds, index = max((reports[index].get("seconds", 0.0), -index) for index in members)
         slowest = {"seconds": seconds, "rank": self.channel.ranks[-index]}
@@ -164,7 +166,7 @@ class Round:
         }
 
     def _give_up(self, interrupt: BaseException) -> dict[str, Json]:
-        failure = asdict(describe_failure(self.channel.rank, interrupt))
+        failure = asdict(describe_failure(self.channel.rank, interrupt, self._where))
         if self.channel.decides:
             return self._settle({"failures": [failure], "context": self.context})
         if self._posted:

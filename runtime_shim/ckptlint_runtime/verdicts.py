@@ -81,7 +81,8 @@ _CURES = {
 def _rank_failed(verdict: dict[str, Json], kind: str, phase: str) -> RankFailedError:
     failures = [Failure(**failure) for failure in verdict["failures"]]
     ranks = name_ranks(sorted({failure.rank for failure in failures}))
-    lines = [f"{kind}: {ranks} failed in the phase {phase!r}; nothing was published"]
+    outcome = "; nothing was published" if "save_checkpoint" in kind else ""
+    lines = [f"{kind}: {ranks} failed in the phase {phase!r}{outcome}"]
     for failure in failures:
         lines.append(
             f"  rank {failure.rank} at {failure.where}: {failure.error}: {failure.message}"
@@ -92,6 +93,9 @@ def _rank_failed(verdict: dict[str, Json], kind: str, phase: str) -> RankFailedE
 
 def _missing_ranks(verdict: dict[str, Json], kind: str, phase: str) -> MissingRanksError:
     missing: list[int] = verdict["missing"]
+    path = verdict["context"].get("path")
+    if phase == "enter" and path is not None:  # not agreed on yet, but what the waiting ranks want
+        kind = f"{kind}({path!r})"
     lines = [
         f"{kind}: {name_ranks(missing)} did not reach the phase {phase!r} within "
         f"{verdict['seconds']:g} s (waited for since {verdict['since']})"

@@ -30,14 +30,17 @@ def describe_frame(frame: FrameType | None) -> str:
     return _place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
-def describe_failure(rank: int, error: BaseException) -> Failure:
-    """The exception as plain text that may travel to the other ranks (never the object itself)."""
+def describe_failure(rank: int, error: BaseException, called_at: str) -> Failure:
+    """The exception as plain text that may travel to the other ranks (never the object itself).
+
+    ``called_at`` is where the program called this package: what to show of an error of its own.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
     # Somebody's own line says more than the line of a library that it called.
     own = [frame for frame in outside if not any(name in frame.filename for name in _LIBRARIES)]
-    last = (own or outside or frames)[-1] if frames else None
-    where = "unknown" if last is None else _place(last.filename, last.lineno or 0, last.name)
+    last = (own or outside)[-1] if outside else None
+    where = called_at if last is None else _place(last.filename, last.lineno or 0, last.name)
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
     return Failure(rank, type(error).__name__, str(error)[:2000], where, text[-6000:])
 

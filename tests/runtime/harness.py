@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -110,6 +111,12 @@ def _be_rank(
         traceback.print_exc(file=sys.__stderr__)
         code = 1
     os._exit(code)
+
+
+def wait_for(path: Path) -> None:
+    """Inside a rank: wait until another one has made ``path``. The job's limit bounds it."""
+    while not path.exists():
+        time.sleep(0.01)
 
 
 def describe(error: BaseException) -> dict[str, Any]:

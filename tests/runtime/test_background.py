@@ -82,7 +82,7 @@ def fail_in_background(rank: int, root: Path) -> Any:
     save_checkpoint({"n": 1}, root / "good")
     if rank == 0:
         use(FailingLayer("write", DISK_FULL))
-    return async_save_checkpoint({"n": 2}, root / "bad", timeout=2, work_timeout=2)
+    return async_save_checkpoint({"n": 2}, root / "bad")
 
 
 def test_a_failure_surfaces_at_the_next_call_on_all_ranks(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_failure_nobody_asked_for_shows_at_exit(tmp_path: Path, asked: bool, s
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=180,
     )
     assert done.returncode == status, done.stderr
     assert ("last background save failed" in done.stderr) is not asked
@@ -150,6 +150,6 @@ def test_a_save_still_running_at_exit_is_finished(tmp_path: Path) -> None:
         c.async_save_checkpoint({{"t": torch.ones(3_000_000)}}, {str(tmp_path / "a")!r})
     """
     subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], check=True, timeout=20
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], check=True, timeout=180
     )
     assert load_checkpoint(tmp_path / "a").values["t"].sum() == 3_000_000

@@ -29,7 +29,10 @@ from ckptlint_runtime import (
 from ckptlint_runtime.manifest import complete
 
 MODES = ("full", "sharded", "async", "async-sharded")
-TIMEOUTS = {"timeout": 0.8, "work_timeout": 0.8}
+#: Seconds. Nobody goes missing in most cells, and then no rank may be thought to be.
+PATIENT = 15.0
+#: Where one does, the cell lasts as long as this.
+IMPATIENT = 1.5
 
 
 class Part:
@@ -73,6 +76,7 @@ EXPECTED: dict[str, tuple[str, str] | None] = {
     "interrupted": ("RankFailedError", ""),
     "terminated": ("RankFailedError", ""),
 }
+MISSING = [found for found in EXPECTED.values() if found and found[0] == "MissingRanksError"]
 NEEDS_OTHERS = {"absent", "wrong path", "wrong step"}
 NEEDS_A_WRITER = {"raises in write", "killed in write", "disk full"}
 ON_THE_FIRST_RANK = {"rename fails", "second save to one path"}
@@ -117,7 +121,7 @@ def test_cell(tmp_path: Path, cell: Cell) -> None:
 
 
 def play(cell: Cell, rank: int, root: Path) -> Any:
-    save(cell.mode, state(cell, rank, Part(1.0)), root / "step_1", 1)
+    save(cell.mode, state(cell, rank, Part(1.0)), root / "step_1", 1, PATIENT)
     mine = rank == cell.victim
     path, step, before = root / "step_2", 2, lambda: None
     if mine:
@@ -146,7 +150,9 @@ def play(cell: Cell, rank: int, root: Path) -> Any:
                 step = 3
     if cell.fault == "second save to one path":
         path = root / "step_1"
-    return attempt(lambda: save(cell.mode, state(cell, rank, Part(2.0, before)), path, step))
+    patience = IMPATIENT if EXPECTED[cell.fault] in MISSING else PATIENT
+    content = state(cell, rank, Part(2.0, before))
+    return attempt(lambda: save(cell.mode, content, path, step, patience))
 
 
 def state(cell: Cell, rank: int, part: Part) -> dict[str, Part]:
@@ -154,12 +160,13 @@ def state(cell: Cell, rank: int, part: Part) -> dict[str, Part]:
     return {"part": part, f"own{rank}": part} if "sharded" in cell.mode else {"part": part}
 
 
-def save(mode: str, content: Any, path: Path, step: int) -> Path:
+def save(mode: str, content: Any, path: Path, step: int, patience: float) -> Path:
+    limits = {"timeout": patience, "work_timeout": patience}
     if mode.startswith("async"):
         plain = "sharded" if mode == "async-sharded" else "full"
-        pending = async_save_checkpoint(content, path, step=step, mode=plain, **TIMEOUTS)
+        pending = async_save_checkpoint(content, path, step=step, mode=plain, **limits)
         return pending.result()
-    return save_checkpoint(content, path, step=step, mode=mode, **TIMEOUTS)
+    return save_checkpoint(content, path, step=step, mode=mode, **limits)
 
 
 def check_survivors(cell: Cell, survivors: list[Outcome]) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
-from harness import attempt, run_ranks
+from harness import attempt, run_ranks, wait_for
 
 from ckptlint_runtime import (
     CheckpointError,
@@ -214,8 +213,9 @@ def test_after_a_skipped_call_the_counts_differ_once_and_then_all_is_well(tmp_pa
         first = None
         if rank == 0:
             first = attempt(lambda: save_checkpoint({}, tmp_path / "one", timeout=0.2))
+            (tmp_path / "given up").touch()
         else:
-            time.sleep(0.8)
+            wait_for(tmp_path / "given up")
         second = attempt(lambda: save_checkpoint({}, tmp_path / "two"))
         third = attempt(lambda: save_checkpoint({}, tmp_path / "three"))
         return [first, second["name"], second["value"], third["status"]]
@@ -235,8 +235,11 @@ def test_two_different_saves_that_meet_are_told_apart_at_once(tmp_path: Path) ->
 
 def test_a_rank_that_comes_too_late_is_told_so_at_once(tmp_path: Path) -> None:
     def program(rank: int) -> Any:
-        time.sleep(1.5 * rank)
-        return attempt(lambda: save_checkpoint({}, tmp_path / "one", timeout=0.5))
+        if rank == 1:
+            wait_for(tmp_path / "given up")
+        found = attempt(lambda: save_checkpoint({}, tmp_path / "one", timeout=0.5))
+        (tmp_path / "given up").touch()
+        return found
 
     for outcome in run_ranks(2, program):
         assert (outcome.value["error"], outcome.value["ranks"]) == ("MissingRanksError", [1])
@@ -268,5 +271,5 @@ def test_values_cross_without_numpy(tmp_path: Path) -> None:
         f"p = c.save_checkpoint({{'t': torch.ones(2)}}, {str(tmp_path / 'a')!r})\n"
         "print(c.load_checkpoint(p).values['t'].tolist(), c.run_on_rank_zero(lambda: 1))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180)
     assert done.stdout.strip() == "[1.0, 1.0] 1", done.stderr

@@ -131,7 +131,7 @@ def on_a_terminal(root: Path, call: str) -> str:
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code), str(root / "step_7")],
             check=True,
-            timeout=60,
+            timeout=180,
             stdout=subprocess.DEVNULL,
             stderr=follower,
         )

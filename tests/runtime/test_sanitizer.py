@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from harness import attempt, run_ranks
+from harness import attempt, run_ranks, wait_for
 from torch.distributed import barrier as barrier_by_name
 
 import ckptlint_runtime
@@ -23,8 +23,10 @@ SHIM = str(Path(ckptlint_runtime.__file__).parents[1])
 
 
 def test_matching_collectives_pass(tmp_path: Path) -> None:
+    pytest.importorskip("numpy", reason="torch's object collectives need numpy")
+
     def program(rank: int) -> Any:
-        with sanitize(patience=5):
+        with sanitize(patience=15):
             tensor = torch.ones(2)
             for _ in range(20):
                 dist.all_reduce(tensor)
@@ -46,7 +48,7 @@ def test_matching_collectives_pass(tmp_path: Path) -> None:
 def test_the_store_does_not_fill_up_with_collectives() -> None:
     def program(rank: int) -> Any:
         keys = []
-        with sanitize(patience=5):
+        with sanitize(patience=15):
             for _ in range(3):
                 for _ in range(5):
                     dist.barrier()
@@ -59,7 +61,7 @@ def test_the_store_does_not_fill_up_with_collectives() -> None:
 
 def test_different_collectives_are_told_apart_with_their_lines() -> None:
     def program(rank: int) -> Any:
-        sanitize(patience=5)
+        sanitize(patience=15)
         dist.barrier()
         if rank == 0:
             return attempt(dist.barrier)
@@ -69,9 +71,7 @@ def test_different_collectives_are_told_apart_with_their_lines() -> None:
         found = outcome.value
         assert (found["error"], found["name"]) == ("RanksDisagreeError", "collective")
         assert [0] in found["value"].values()
-        assert re.search(
-            r"rank 0 at .*test_sanitizer\.py:\d+ in attempt|rank 0 at", found["message"]
-        )
+        assert re.search(r"rank 0 at .*harness\.py:\d+ in attempt: barrier\(", found["message"])
         assert re.search(r"rank 1 at .*test_sanitizer\.py:\d+ in .*all_reduce\(", found["message"])
 
 
@@ -80,19 +80,21 @@ def test_different_collectives_are_told_apart_with_their_lines() -> None:
 )
 def test_tensors_of_another_shape_or_type_are_told_apart(other: torch.Tensor) -> None:
     def program(rank: int) -> Any:
-        sanitize(patience=5)
+        sanitize(patience=15)
         return attempt(lambda: dist.all_reduce(other if rank else torch.ones(2)))
 
     assert {o.value["error"] for o in run_ranks(2, program)} == {"RanksDisagreeError"}
 
 
-def test_a_rank_that_does_other_work_is_named_with_its_line() -> None:
+def test_a_rank_that_does_other_work_is_named_with_its_line(tmp_path: Path) -> None:
     def program(rank: int) -> Any:
-        sanitize(patience=0.6)
+        sanitize(patience=1.5)
         dist.barrier()
         if rank == 1:
-            evaluate_for_long()
-        return attempt(dist.barrier)
+            evaluate_until(tmp_path / "given up")
+        found = attempt(dist.barrier)
+        (tmp_path / "given up").touch()
+        return found
 
     for outcome in run_ranks(2, program):
         found = outcome.value
@@ -101,17 +103,18 @@ def test_a_rank_that_does_other_work_is_named_with_its_line() -> None:
             [1],
             "barrier",
         )
-        assert re.search(r"rank 1: .*test_sanitizer\.py:\d+ in evaluate_for_long", found["message"])
+        assert re.search(r"rank 1: .*test_sanitizer\.py:\d+ in evaluate_until", found["message"])
         assert re.search(r"rank 0 at .*: waiting in barrier", found["message"])
 
 
-def evaluate_for_long() -> None:
-    time.sleep(1.6)
+def evaluate_until(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.01)
 
 
 def test_collectives_of_groups_are_counted_by_group() -> None:
     def program(rank: int) -> Any:
-        sanitize(patience=2)
+        sanitize(patience=4)
         pair = dist.new_group([1, 2])
         if rank:
             dist.barrier(pair)
@@ -123,17 +126,18 @@ def test_collectives_of_groups_are_counted_by_group() -> None:
     assert {outcome.value["error"] for outcome in outcomes} == {"MissingRanksError"}
 
 
-def test_it_can_be_restricted_to_checkpointing() -> None:
+def test_it_can_be_restricted_to_checkpointing(tmp_path: Path) -> None:
     def save_checkpoint() -> Any:
         return attempt(dist.barrier)
 
     def program(rank: int) -> Any:
         sanitize(patience=0.5, only_checkpoints=True)
         dist.all_reduce(torch.ones(1))
-        if rank == 0:
-            return save_checkpoint()
-        time.sleep(1)
-        return None
+        if rank == 1:
+            return wait_for(tmp_path / "given up")
+        found = save_checkpoint()
+        (tmp_path / "given up").touch()
+        return found
 
     zero, _ = run_ranks(2, program)
     assert (zero.value["error"], zero.value["ranks"]) == ("MissingRanksError", [1])
@@ -143,7 +147,7 @@ def test_functional_collectives_are_seen() -> None:
     from torch.distributed import _functional_collectives as functional
 
     def program(rank: int) -> Any:
-        sanitize(patience=5)
+        sanitize(patience=15)
         if rank == 0:
             return attempt(lambda: functional.all_reduce(torch.ones(2), "sum", dist.group.WORLD))
         return attempt(dist.barrier)
@@ -164,11 +168,11 @@ def test_a_script_runs_under_torchrun(tmp_path: Path) -> None:
         "print('rank', dist.get_rank(), sys.argv[1:], 'ends')\n"
     )
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += ["-m", "ckptlint_runtime.sanitize", "--patience", "1", str(script), "--lr", "1"]
+    command += ["-m", "ckptlint_runtime.sanitize", "--patience", "3", str(script), "--lr", "1"]
     environment = {**os.environ, "PYTHONPATH": SHIM, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
     assert done.returncode != 0
     assert "rank 1 ['--lr', '1'] ends" in done.stdout
-    assert "rank 1 did not come to it within 1 s" in done.stderr
+    assert "rank 1 did not come to it within 3 s" in done.stderr
     assert f"rank 0 at {script}:6 in <module>: waiting in barrier" in done.stderr
     assert "rank 1: its program has ended" in done.stderr

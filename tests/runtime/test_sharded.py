@@ -135,6 +135,8 @@ def test_ddp_is_saved_under_the_names_of_the_module_inside(tmp_path: Path) -> No
 
 
 def test_fsdp1_is_gathered(tmp_path: Path) -> None:
+    pytest.importorskip("numpy", reason="torch's FSDP1 gathers with object collectives")
+
     def save(rank: int) -> Any:
         from torch.distributed.fsdp import FullyShardedDataParallel
 

@@ -64,7 +64,7 @@ def test_no_value_is_pickled(tmp_path: Path) -> None:
 
         def noted(self: Round, report: Any) -> None:
             inner(self, report)
-            raw = self.store._store.get(self._report_key(self.channel.index))
+            raw = self.store._store.get(self.store._key(self._report_key(self.channel.index)))
             posted.append(json.dumps(json.loads(raw)))
 
         Round._post = noted  # type: ignore[method-assign]

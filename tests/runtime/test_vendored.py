@@ -35,7 +35,7 @@ def run(project: Path, *arguments: str) -> str:
         env={**os.environ, "PYTHONPATH": str(project)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
