@@ -8,11 +8,14 @@ import time
 import weakref
 from threading import RLock, Thread
 
+import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import Store
 
 from .control_store import ControlStore, StoreLostError
 from .errors import CheckpointError
 from .local_store import LocalStore
+from .old_store import OldStore
 
 #: How long, in seconds, the first rank stays at exit for others that still read its last answer.
 LINGER_SECONDS = 5.0
@@ -112,10 +115,17 @@ def _open(group: dist.ProcessGroup) -> Channel:
     # A job may destroy its process groups and start new ones on the same store: the keys of the
     # former generation must not answer for this one.
     generation = _opened[digest] = _opened.get(digest, 0) + 1
-    store = LocalStore() if len(ranks) == 1 else dist.distributed_c10d._get_default_store()
     # By the package's name: a copy of it under another name in the same job is another channel.
-    mine = ControlStore(store, f"{__package__}/{digest}/{generation}")
+    mine = ControlStore(_store_for(len(ranks)), f"{__package__}/{digest}/{generation}")
     return Channel(mine, ranks, dist.get_rank(group))
+
+
+def _store_for(members: int) -> Store | LocalStore | OldStore:
+    if members == 1:
+        return LocalStore()
+    store: Store = dist.distributed_c10d._get_default_store()
+    # torch's version is a string that compares as a version, not letter by letter.
+    return OldStore(store) if torch.__version__ < "2.4" else store
 
 
 def _channel_of_one() -> Channel:

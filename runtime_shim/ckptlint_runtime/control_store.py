@@ -15,6 +15,7 @@ from typing import Any
 from torch._C._distributed_c10d import Store
 
 from .local_store import LocalStore
+from .old_store import OldStore
 
 #: No JSON text, so no value that this package posts is equal to it.
 _ABSENT = "-"
@@ -27,7 +28,7 @@ class StoreLostError(ConnectionError):
 class ControlStore:
     """JSON over one c10d store, below one prefix. Counts its operations in ``operations``."""
 
-    def __init__(self, store: Store | LocalStore, prefix: str) -> None:
+    def __init__(self, store: Store | LocalStore | OldStore, prefix: str) -> None:
         self._store = store
         self._prefix = prefix
         self.operations = 0
