@@ -113,6 +113,22 @@ def _be_rank(
     os._exit(code)
 
 
+def launched(world: int) -> list[dict[str, str]]:
+    """For each rank of a new job the variables that torchrun would set for it."""
+    shared = {
+        "WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(world),
+        "MASTER_ADDR": "127.0.0.1",
+        # A store of its own, which is there already, as the launcher's is.
+        "MASTER_PORT": str(_start_store()),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "TORCHELASTIC_MAX_RESTARTS": "0",
+        "TORCHELASTIC_RUN_ID": "tests",
+    }
+    return [{**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(world)]
+
+
 def wait_for(path: Path) -> None:
     """Inside a rank: wait until another one has made ``path``. The job's limit bounds it."""
     while not path.exists():
@@ -168,22 +184,28 @@ def _collect(rank: int, process: int, report: str, deadline: float) -> Outcome:
 def _store_port() -> int:
     global _port
     if _port is None:
-        reader, writer = os.pipe()
-        process = os.fork()
-        if process == 0:
-            store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-            os.write(writer, f"{store.port}\n".encode())
-            parent = os.getppid()
-            while os.getppid() == parent:
-                time.sleep(0.5)
-            os._exit(0)
-        ready, _, _ = select.select([reader], [], [], LIMIT)
-        assert ready, "the store did not start"
-        _port = int(os.read(reader, 64))
-        os.close(reader)
-        os.close(writer)
-        atexit.register(_stop, process, os.getpid())
+        _port = _start_store()
     return _port
+
+
+def _start_store() -> int:
+    """The port of a new store, in a process that ends with this one."""
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process == 0:
+        store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        os.write(writer, f"{store.port}\n".encode())
+        parent = os.getppid()
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(0)
+    ready, _, _ = select.select([reader], [], [], LIMIT)
+    assert ready, "the store did not start"
+    port = int(os.read(reader, 64))
+    os.close(reader)
+    os.close(writer)
+    atexit.register(_stop, process, os.getpid())
+    return port
 
 
 def _stop(process: int, owner: int) -> None:
