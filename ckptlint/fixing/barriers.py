@@ -1,4 +1,4 @@
-"""Moving a barrier out of a rank test, where it stands at the edge of the guarded block."""
+"""Taking a barrier or another raw collective out of a rank test."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Iterator
 from ckptlint.analysis.ranks import FIRST, LAST
 from ckptlint.fault import Fault
 from ckptlint.fixing.guards import guarded_if, split_guard
-from ckptlint.fixing.proposal import Proposal, RefusedError, told
+from ckptlint.fixing.proposal import Proposal, RefusedError, doubted
 from ckptlint.knowledge import Knowledge
 
 
 def move_barrier(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
-    """Yield a rewrite that puts a guarded barrier in front of the test or behind it.
+    """Yield a rewrite that takes guarded collectives out of their test.
 
-    Elsewhere in the block, where there is another arm, or where the other ranks wait alone, it is
-    for the author to say which ranks were to wait for what. A block that holds nothing else may
-    have been meant to meet a barrier of the others, so that its rewrite has to be read.
+    A barrier at the edge of the guarded block goes in front of the test or behind it. Elsewhere it
+    parts the block, which a reader has to agree to, as where the block holds nothing else (the
+    others may have been meant to meet it elsewhere) or there is another arm. Where the other ranks
+    wait alone, it is for the author to say what they were to wait for.
     """
-    if fault.call.effect != "barrier" or fault.indirect:
-        return
     try:
         statement = guarded_if(fault.divergence.test.site)
     except RefusedError:
@@ -28,15 +27,21 @@ def move_barrier(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
     present = fault.divergence.present
     if FIRST not in present and present != (LAST,):
         return  # they were to wait for rank 0, which has its barrier in the wrong place or none
+    doubt = _doubt(fault, statement)
+    for proposal in split_guard(fault, knowledge):
+        yield proposal if doubt is None else doubted(proposal, doubt)
+
+
+def _doubt(fault: Fault, statement: ast.If) -> str | None:
+    divergence = fault.divergence
+    if any(reached.operation.call.effect != "barrier" for reached in divergence.operations):
+        return f"whether every rank has a part for {fault.operation}"
+    places = [divergence.place(reached).node for reached in divergence.operations]
     edges = [statement.body[0], statement.body[-1]]
-    places = [fault.divergence.place(reached).node for reached in fault.divergence.operations]
-    if not statement.orelse and all(
+    at_edge = all(
         any(isinstance(edge, ast.Expr) and edge.value is place for edge in edges)
         for place in places
-    ):
-        for proposal in split_guard(fault, knowledge):
-            if len(statement.body) == len(places):
-                doubt = "whether the other ranks were to wait here"
-                yield told(proposal.message, [doubt], proposal.edits)
-            else:
-                yield proposal
+    )
+    if fault.indirect or statement.orelse or not at_edge or len(statement.body) == len(places):
+        return "whether the other ranks were to wait here"
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.scopes import contains
@@ -19,26 +19,16 @@ _WRITES = re.compile(
 
 
 def may_run_everywhere(
-    functions: Iterable[Function], operations: Iterable[ast.AST], knowledge: Knowledge
+    function: Function, operations: Sequence[ast.AST], knowledge: Knowledge
 ) -> bool | None:
-    """Judge the helpers through which a collective is reached.
+    """Judge a helper through which a collective is reached, ``operations`` being what is to run.
 
-    True when they do nothing but compute and communicate; False when one writes or deletes
-    without a test of its own; None when that cannot be told.
+    True when it does nothing else but compute; False when it writes or deletes without a test of
+    its own; None when that cannot be told.
     """
-    known: bool | None = True
-    for function in functions:
-        purity = Purity(function.module, function.node, knowledge)
-        verdict = _judge(function, list(operations), purity)
-        if verdict is False:
-            return False
-        known = known and verdict
-    return known
-
-
-def _judge(function: Function, operations: list[ast.AST], purity: Purity) -> bool | None:
     if isinstance(function.node, ast.Lambda):
         return None
+    purity = Purity(function.module, function.node, knowledge)
     calls = _unguarded_calls(function.node.body, purity)
     if any(_writes(call, purity) for call in calls if call not in operations):
         return False
@@ -47,7 +37,7 @@ def _judge(function: Function, operations: list[ast.AST], purity: Purity) -> boo
     return None
 
 
-def _only_computes(statement: ast.stmt, operations: list[ast.AST], purity: Purity) -> bool:
+def _only_computes(statement: ast.stmt, operations: Sequence[ast.AST], purity: Purity) -> bool:
     if isinstance(statement, ast.Expr | ast.Assign | ast.Return):
         return statement.value is None or purity.pure(statement.value, operations)
     if isinstance(statement, ast.If) and purity.pure(statement.test):

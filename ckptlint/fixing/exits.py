@@ -52,7 +52,7 @@ def _proposal(fault: Fault, knowledge: Knowledge) -> Proposal:
     doubts = place.doubts(planner, [statement, *rest])
     kept = "; keep the rest under the test" if groups else ""
     message = f"let every rank go on to {fault.operation}{kept}"
-    return told(message, doubts, (edit,))
+    return told(message, doubts, (edit, *place.further_edits()))
 
 
 def _check(place: Place, statement: ast.If, rest: list[ast.stmt]) -> None:

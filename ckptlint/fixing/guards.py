@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from ckptlint.analysis.values import Site
-from ckptlint.fault import Fault
-from ckptlint.finding import Confidence
+from ckptlint.fault import Fault, spelled
+from ckptlint.finding import Confidence, Edit
 from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.effects import hook_writes, may_run_everywhere
+from ckptlint.fixing.helpers import guarded_helper
+from ckptlint.fixing.needs import names_in
 from ckptlint.fixing.plan import Guarded, Kept, Plan, guarded_in
 from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
@@ -21,7 +23,7 @@ from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.render import Renderer, Written
 from ckptlint.fixing.scopes import Uses, contains, leaves, read_elsewhere, touch, way_to
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import FunctionNode
+from ckptlint.project import Function, FunctionNode
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Place:
 
     def planner(self, guard: Sequence[ast.expr]) -> Planner:
         """Return a planner for this place, where these tests are the rank's."""
-        return Planner(self.purity, self.operations, guard, _names(self.scope, self.purity))
+        return Planner(self.purity, self.operations, guard, names_in(self.scope, self.purity))
 
     def doubts(self, planner: Planner, region: Sequence[ast.stmt]) -> list[str]:
         """Return why a rewrite should be read before it is applied. Raises RefusedError when it
@@ -80,24 +82,41 @@ class Place:
             found.append(f"{fault.operation} may not choose its writers itself")
         for name in sorted(read_elsewhere(planner.bound, self.scope, region)):
             found.append(f"every rank now has its own `{name}`")
-        found += self._others(fault)
+        found += self._others()
         return list(dict.fromkeys(found))
 
-    def _others(self, fault: Fault) -> Iterator[str]:
+    def _others(self) -> Iterator[str]:
         """Name what else comes to run on every rank."""
-        operations = [reached.operation.site.node for reached in fault.divergence.operations]
-        depth = fault.divergence.inner_depth
-        for reached in fault.divergence.operations:
-            functions = [scope.function for scope in reached.chain[depth:]]
-            inner = [scope.site.node for scope in reached.chain[depth + 1 :]]
-            verdict = may_run_everywhere(functions, [*operations, *inner], self.knowledge)
-            if verdict is False:
-                raise RefusedError("the function that is called writes on every rank")
+        for function, _, verdict in self._helpers():
             if verdict is None:
-                yield f"all of `{functions[0].name}` now runs on every rank"
-        hook = hook_writes(fault.place.module, self.knowledge)
-        if hook is not None and fault.call.framework == "accelerate":
+                yield f"all of `{function.name}` now runs on every rank"
+            elif not verdict:
+                yield f"`{function.name}` now runs on every rank, its own effects on rank 0 only"
+        hook = hook_writes(self.fault.place.module, self.knowledge)
+        if hook is not None and self.fault.call.framework == "accelerate":
             yield f"the save hook `{hook}` runs on every rank, and writes there"
+
+    def _helpers(self) -> Iterator[tuple[Function, list[ast.AST], bool | None]]:
+        """Yield the functions on the way to the collectives, what every rank must reach in each,
+        and whether the rest of it may run on every rank."""
+        depth = self.fault.divergence.inner_depth
+        for reached in self.fault.divergence.operations:
+            calls = [scope.site.node for scope in reached.chain[depth + 1 :]]
+            calls.append(reached.operation.site.node)
+            for scope, call in zip(reached.chain[depth:], calls, strict=False):
+                verdict = may_run_everywhere(scope.function, [call], self.knowledge)
+                yield scope.function, [call], verdict
+
+    def further_edits(self) -> tuple[Edit, ...]:
+        """Return the edits that guard what the helpers on the way write. Raises RefusedError."""
+        wanted: dict[int, tuple[Function, list[ast.AST]]] = {}
+        for function, calls, verdict in self._helpers():
+            if verdict is False:
+                wanted.setdefault(id(function.node), (function, []))[1].extend(calls)
+        return tuple(
+            guarded_helper(self.fault, function, calls, self.knowledge)
+            for function, calls in wanted.values()
+        )
 
 
 def guarded_if(site: Site) -> ast.If:
@@ -124,11 +143,6 @@ def split_guard(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
             yield _Split(place, statement, cut, ranked).proposal()
         except (RefusedError, cst.CSTValidationError):
             continue
-
-
-def _names(scope: ast.AST, purity: Purity) -> set[str]:
-    named = {node.id for node in ast.walk(scope) if isinstance(node, ast.Name)}
-    return named | purity.bound | purity.imported.keys()
 
 
 class _Split:
@@ -159,9 +173,10 @@ class _Split:
         dropped = comments_of(self.written.test, self.ranked)
         edit = self.cut.spliced(result.statements, result.rest, dropped)
         doubts = self.place.doubts(self.planner, [self.statement])
-        operation = self.place.fault.operation
+        operation = spelled(self.place.fault.place)
         kept = "; keep the rest under the test" if groups or others else ""
-        return told(f"call {operation} on every rank{kept}", doubts, (edit,))
+        edits = (edit, *self.place.further_edits())
+        return told(f"call {operation} on every rank{kept}", doubts, edits)
 
     # -- is it right? --------------------------------------------------------------------------
 

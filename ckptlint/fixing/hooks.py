@@ -10,13 +10,13 @@ import libcst as cst
 
 from ckptlint.fault import Fault
 from ckptlint.finding import Edit, Span
+from ckptlint.fixing.bodies import Body, guarded_body
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.guards import Place
-from ckptlint.fixing.plan import Guarded, Item, Kept, Plan, guarded_in
+from ckptlint.fixing.plan import Guarded, Item, Kept, Plan
 from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
-from ckptlint.fixing.render import Renderer, Written
-from ckptlint.fixing.scopes import Uses, contains, leaves, touch
+from ckptlint.fixing.scopes import Uses, contains, touch
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import FunctionNode, Module, last_name
 
@@ -71,30 +71,18 @@ class _Hook:
         place = Place.of(self.fault, self.knowledge, function).inside(function)
         if not all(contains(function, [operation]) for operation in place.operations):
             raise RefusedError("the collective stands in another function")
-        body = list(function.body)
-        if leaves(body):
-            raise RefusedError("the function returns on the way")
-        documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         planner = place.planner([])
         planner.own = self._own()
-        plan = unguarded(planner.plan(body[documented:]), planner)
-        if documented:
-            plan = (Kept(body[0]), *plan)
-        groups = guarded_in(plan)
-        cut = Cut.of(self.module.source, [function])
-        written = cst.ensure_type(cut.statements[0], cst.FunctionDef)
-        predicate = self._predicate() if groups else ""
-        renderer = Renderer(cut, cst.parse_expression(predicate or "None"), None)
-        renderer.pair_block(body, written.body)
-        result = renderer.write(plan)
-        edit = cut.spliced([self._undecorated(written, result)], [])
+        body = guarded_body(self.module, function, planner, self._predicate, unguarded)
+        edit = body.cut.spliced([self._undecorated(body)], [])
         edits = [edit]
+        predicate = self._predicate() if body.guarded else ""
         if isinstance(self.found.decorator, ast.Name) and self.found.decorator.id not in predicate:
             edits += unused_import(self.module, self.found.decorator)
-        kept = "; guard what else it does" if groups else ""
+        kept = "; guard what else it does" if body.guarded else ""
         name = ast.unparse(self.found.decorator)
         message = f"run {function.name} on every rank, without @{name}{kept}"
-        return told(message, place.doubts(planner, body), tuple(edits))
+        return told(message, place.doubts(planner, function.body), (*edits, *place.further_edits()))
 
     def _own(self) -> frozenset[str]:
         """Return the parameters of a hook: each rank's caller gives it objects of its own."""
@@ -105,18 +93,15 @@ class _Hook:
         named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         return frozenset(argument.arg for argument in named) - {"self"}
 
-    def _undecorated(self, written: cst.FunctionDef, body: Written) -> cst.FunctionDef:
+    def _undecorated(self, body: Body) -> cst.FunctionDef:
+        written = body.with_body(body.written)
         index = self.found.function.decorator_list.index(self.found.decorator)
         decorators = list(written.decorators)
         above = decorators.pop(index).leading_lines
-        block = written.body
-        if not isinstance(block, cst.IndentedBlock):
-            raise RefusedError("the function stands on one line")
-        block = block.with_changes(body=body.statements, footer=body.rest)
         if index == 0:
-            return written.with_changes(decorators=decorators, body=block)
+            return written.with_changes(decorators=decorators)
         lines = [*above, *written.lines_after_decorators]
-        return written.with_changes(decorators=decorators, body=block, lines_after_decorators=lines)
+        return written.with_changes(decorators=decorators, lines_after_decorators=lines)
 
     # -- the guard -----------------------------------------------------------------------------
 

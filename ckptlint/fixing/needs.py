@@ -127,3 +127,9 @@ def _targets(statement: ast.Assign) -> list[ast.expr]:
 
 def _plain_targets(statement: ast.Assign) -> bool:
     return all(isinstance(target, ast.Name) for target in _targets(statement))
+
+
+def names_in(scope: ast.AST, purity: Purity) -> set[str]:
+    """Return the names that are in use in a function and around it."""
+    named = {node.id for node in ast.walk(scope) if isinstance(node, ast.Name)}
+    return named | purity.bound | purity.imported.keys()

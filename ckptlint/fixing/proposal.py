@@ -24,5 +24,13 @@ def told(message: str, doubts: Sequence[str], edits: tuple[Edit, ...]) -> Propos
     return Proposal(Applicability.UNSAFE, f"{message} (check first: {'; '.join(doubts)})", edits)
 
 
+def doubted(proposal: Proposal, doubt: str) -> Proposal:
+    """Return a proposal with one more doubt."""
+    if proposal.applicability is Applicability.SAFE:
+        return told(proposal.message, [doubt], proposal.edits)
+    message = f"{proposal.message.removesuffix(')')}; {doubt})"
+    return Proposal(Applicability.UNSAFE, message, proposal.edits)
+
+
 class RefusedError(Exception):
     """No rewrite of this shape is known to be right here; the text says why."""

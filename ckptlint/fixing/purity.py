@@ -56,7 +56,11 @@ _PLAIN = (
 class Purity:
     """Judges the expressions of one function by the facts."""
 
-    def __init__(self, module: Module, scope: ast.AST, knowledge: Knowledge) -> None:
+    def __init__(
+        self, module: Module, scope: ast.AST, knowledge: Knowledge, inside: bool = False
+    ) -> None:
+        self._inside = inside
+        self._computing: dict[str, bool] = {}
         self.module = module
         self.knowledge = knowledge
         self.imported: dict[str, Import] = {}
@@ -123,7 +127,50 @@ class Purity:
             records = self.knowledge.calls.get(name, [])
             read = bool(records) and all(map(_reads, records))
             return name in self.knowledge.pure or predicate is not None or read
-        return isinstance(func, ast.Attribute) and func.attr in self._readers
+        if isinstance(func, ast.Attribute) and func.attr in self._readers:
+            return True
+        function = self._own_function(func)
+        return function is not None and self._computes(function)
+
+    def _own_function(self, func: ast.expr) -> Function | None:
+        """Return the project's function of that name."""
+        path = func.id if isinstance(func, ast.Name) else dotted(func) or ""
+        root, _, rest = path.partition(".")
+        symbol = self.module.symbols.get(root)
+        if isinstance(symbol, Import):
+            name = rest or symbol.name
+            inner = ".".join(part for part in (symbol.module, symbol.name if rest else "") if part)
+            found = self.module.project.find(self.module, inner, symbol.level)
+            symbol = found.symbols.get(name) if found is not None else None
+        elif rest:
+            return None
+        return symbol if isinstance(symbol, Function) else None
+
+    def _computes(self, function: Function) -> bool:
+        """Say whether a function of the project does nothing but return a value; one that calls
+        others of the project is not looked into further."""
+        if self._inside or not isinstance(function.node, ast.FunctionDef):
+            return False
+        known = self._computing.get(function.qualname)
+        if known is None:
+            inner = Purity(function.module, function.node, self.knowledge, inside=True)
+            known = all(map(inner._only_returns, function.node.body))
+            known = known and not function.node.decorator_list
+            self._computing[function.qualname] = known
+        return known
+
+    def _only_returns(self, statement: ast.stmt) -> bool:
+        match statement:
+            case ast.Expr(value=ast.Constant()) | ast.Pass():
+                return True
+            case ast.Return(value=value):
+                return value is None or self.pure(value)
+            case ast.Assign(targets=[ast.Name()], value=value):
+                return self.pure(value)
+            case ast.If():
+                inner = (*statement.body, *statement.orelse)
+                return self.pure(statement.test) and all(map(self._only_returns, inner))
+        return False
 
     def repeatable(self, node: ast.AST) -> bool:
         """Say whether a test may be evaluated more than once: cheap, and without effects."""

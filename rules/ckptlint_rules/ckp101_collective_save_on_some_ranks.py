@@ -62,11 +62,15 @@ test.
 The fix takes the rank out of the condition, leaves the rest of it, and keeps under the test what
 else stood there. What comes out has been analysed again before it is offered.
 
-It is unsafe, and its message names the doubt, where a helper that does more than save would now
-run on every rank, where the rest of the condition may differ between ranks, where a name that is
-read later is now set on every rank, or where a save hook registered with Accelerate writes files.
-None is offered where the other ranks lack a value that the save needs, where the helper writes
-files of its own, or where the test is an `elif` or part of an expression.
+Where a helper that also writes files comes to run on every rank, its own effects are put under a
+test of rank 0, in whatever file it stands.
+
+The fix is unsafe, and its message names the doubt, where such a helper is changed, where one that
+does more than save would now run on every rank, where the rest of the condition may differ
+between ranks, where a name that is read later is now set on every rank, or where a save hook
+registered with Accelerate writes files.
+None is offered where the other ranks lack a value that the save needs, where no test of the rank
+is known in the helper, or where the test is an `elif` or part of an expression.
 
 ## Known limits
 

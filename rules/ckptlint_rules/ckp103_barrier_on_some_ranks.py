@@ -45,12 +45,14 @@ barrier()` is one barrier for each rank, and is not reported.
 ## Fix safety
 
 The fix moves a barrier that stands first or last in the guarded block in front of the test or
-behind it. What comes out has been analysed again before it is offered.
+behind it. Other collectives are made on every rank, and what else stands in the block keeps its
+test and its order. What comes out has been analysed again before it is offered.
 
-It is unsafe where the block holds nothing but the barrier, since the other ranks may have been
-meant to wait elsewhere. None is offered for other collectives, for a barrier in the middle of a
-block, where there is another arm, or where the others wait and rank 0 does not: which ranks were to
-wait for what is for the author to say.
+It is unsafe, and its message names the doubt, where the barrier stands in the middle of the block,
+alone in it, in a helper or beside another arm, since the other ranks may have been meant to wait
+elsewhere; and for collectives that bring a value, for which every rank must have its part. None is
+offered where the other ranks lack what the collective needs, or where they wait and rank 0 does
+not: which ranks were to wait for what is for the author to say.
 
 ## Known limits
 
@@ -104,5 +106,5 @@ def check(fault: Fault) -> Finding | None:
 
 
 def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
-    """Move a barrier at the edge of the guarded block out of it."""
+    """Take the collective out of the rank test."""
     return move_barrier(fault, knowledge)

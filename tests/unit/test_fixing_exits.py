@@ -81,3 +81,46 @@ def train(engine: DeepSpeedEngine, epochs):
     print("done")
 """,
     )
+
+
+def test_barrier_in_the_middle_of_the_block_parts_it() -> None:
+    assert_fixed(
+        """\
+def save(model):
+    if dist.get_rank() == 0:
+        torch.save(model, "a.pt")
+        dist.barrier()
+        torch.save(model, "b.pt")
+""",
+        """\
+def save(model):
+    if dist.get_rank() == 0:
+        torch.save(model, "a.pt")
+    dist.barrier()
+    if dist.get_rank() == 0:
+        torch.save(model, "b.pt")
+""",
+        UNSAFE,
+        "whether the other ranks were to wait here",
+    )
+
+
+def test_reduction_is_made_on_every_rank() -> None:
+    assert_fixed(
+        """\
+def tell(loss):
+    if dist.get_rank() == 0:
+        total = torch.ones(1)
+        dist.all_reduce(total)
+        print(total)
+""",
+        """\
+def tell(loss):
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    if dist.get_rank() == 0:
+        print(total)
+""",
+        UNSAFE,
+        "(check first: whether every rank has a part for dist.all_reduce)",
+    )

@@ -242,7 +242,7 @@ def save(engine: DeepSpeedEngine):
     )
 
 
-def test_helper_that_writes_is_refused() -> None:
+def test_helper_that_writes_under_a_test_of_another_rank_is_refused() -> None:
     assert_refused(
         """\
 def keep(engine: DeepSpeedEngine, model):
@@ -251,8 +251,44 @@ def keep(engine: DeepSpeedEngine, model):
 
 
 def save(engine: DeepSpeedEngine, model):
-    if dist.get_rank() == 0:
+    if dist.get_rank() == dist.get_world_size() - 1:
         keep(engine, model)
+"""
+    )
+
+
+def test_helper_that_leaves_on_the_way_is_refused() -> None:
+    assert_refused(
+        """\
+def keep(engine: DeepSpeedEngine, model, wanted):
+    if not wanted:
+        return
+    torch.save(model, "model.pt")
+    engine.save_checkpoint("out")
+
+
+def save(engine: DeepSpeedEngine, model, wanted):
+    if dist.get_rank() == 0:
+        keep(engine, model, wanted)
+"""
+    )
+
+
+def test_helper_of_a_helper_that_writes_without_a_known_test_is_refused() -> None:
+    assert_refused(
+        """\
+def inner(accelerator: Accelerator):
+    accelerator.save_state("out")
+
+
+def keep(accelerator: Accelerator, model):
+    torch.save(model, "model.pt")
+    inner(accelerator)
+
+
+def save(accelerator: Accelerator, model):
+    if accelerator.is_last_process:
+        keep(accelerator, model)
 """
     )
 
@@ -269,18 +305,6 @@ def save(engine: DeepSpeedEngine):
         """\
 def save(engine: DeepSpeedEngine):
     dist.get_rank() == 0 and engine.save_checkpoint("out")
-"""
-    )
-
-
-def test_barrier_in_the_middle_of_the_block_is_refused() -> None:
-    assert_refused(
-        """\
-def save(model):
-    if dist.get_rank() == 0:
-        torch.save(model, "a.pt")
-        dist.barrier()
-        torch.save(model, "b.pt")
 """
     )
 

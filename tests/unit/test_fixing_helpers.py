@@ -1,0 +1,132 @@
+"""Helpers that do more than their collective: every rank calls them, what they write is guarded."""
+
+from __future__ import annotations
+
+from fixes import UNSAFE, assert_fixed
+
+
+def test_what_a_helper_writes_asks_the_object_that_it_has() -> None:
+    assert_fixed(
+        """\
+def keep(args, accelerator: Accelerator, step):
+    folder = os.path.join(args.out, f"step-{step}")
+    print("saving")  # told once
+    os.makedirs(folder, exist_ok=True)
+
+    accelerator.save_state(folder)
+    if args.last:
+        os.remove(args.last)
+
+
+def train(args, accelerator: Accelerator, step):
+    if accelerator.is_main_process:
+        print("step", step)
+        if args.save_state:
+            keep(args, accelerator, step)
+""",
+        """\
+def keep(args, accelerator: Accelerator, step):
+    folder = os.path.join(args.out, f"step-{step}")
+    if accelerator.is_main_process:
+        print("saving")  # told once
+        os.makedirs(folder, exist_ok=True)
+
+    accelerator.save_state(folder)
+    if accelerator.is_main_process:
+        if args.last:
+            os.remove(args.last)
+
+
+def train(args, accelerator: Accelerator, step):
+    if accelerator.is_main_process:
+        print("step", step)
+    if args.save_state:
+        keep(args, accelerator, step)
+""",
+        UNSAFE,
+        "call keep on every rank; keep the rest under the test (check first: `keep` now runs on"
+        " every rank, its own effects on rank 0 only)",
+    )
+
+
+def test_rank_of_an_engine_is_compared() -> None:
+    assert_fixed(
+        """\
+def keep(engine: DeepSpeedEngine, model):
+    torch.save(model, "model.pt")
+    engine.save_checkpoint("out")
+
+
+def save(engine: DeepSpeedEngine, model):
+    if dist.get_rank() == 0:
+        keep(engine, model)
+""",
+        """\
+def keep(engine: DeepSpeedEngine, model):
+    if engine.global_rank == 0:
+        torch.save(model, "model.pt")
+    engine.save_checkpoint("out")
+
+
+def save(engine: DeepSpeedEngine, model):
+    keep(engine, model)
+""",
+        UNSAFE,
+    )
+
+
+def test_helper_without_such_an_object_asks_torch() -> None:
+    assert_fixed(
+        """\
+def keep(state):
+    \"\"\"Keep the state.\"\"\"
+    torch.save(state, "state.pt")
+    dist.barrier()
+    return state
+
+
+def save(state):
+    if dist.get_rank() == 0:
+        keep(state)
+""",
+        """\
+def keep(state):
+    \"\"\"Keep the state.\"\"\"
+    if dist.get_rank() == 0:
+        torch.save(state, "state.pt")
+    dist.barrier()
+    return state
+
+
+def save(state):
+    keep(state)
+""",
+        UNSAFE,
+    )
+
+
+def test_value_that_a_function_of_the_project_computes_comes_along() -> None:
+    assert_fixed(
+        """\
+def name_of(args):
+    return args.name if args.name is not None else "last"
+
+
+def save(args, engine: DeepSpeedEngine):
+    if dist.get_rank() == 0:
+        tag = name_of(args)
+        print("saving", tag)
+        engine.save_checkpoint(args.out, tag=tag)
+""",
+        """\
+def name_of(args):
+    return args.name if args.name is not None else "last"
+
+
+def save(args, engine: DeepSpeedEngine):
+    tag = name_of(args)
+    if dist.get_rank() == 0:
+        print("saving", tag)
+    engine.save_checkpoint(args.out, tag=tag)
+""",
+    )
