@@ -51,9 +51,9 @@ def visible(
     shown: list[Finding] = []
     whole = True
     for finding in findings:
+        whole &= finding.code != NOT_ANALYSED
         if finding.code not in settings.codes:
             continue
-        whole &= finding.code != NOT_ANALYSED
         silencing = list(suppressions(finding, comments_of, noqa))
         for place in silencing:
             used[place].add(finding.code)

@@ -78,6 +78,7 @@ def test_where_a_file_was_not_analysed_no_comment_is_judged(workspace: Workspace
     workspace.write(idle=IDLE, torn="def broken(rank:\n")
     result = workspace.check()
     assert places(result) == ["torn.py:1:1 CKP900"]
+    assert places(workspace.check("--ignore", "CKP900")) == []
 
 
 @pytest.mark.parametrize("torn", ["def broken(:\n", b"\xff\xfe"])
