@@ -102,9 +102,10 @@ def _normalised(statement: ast.stmt) -> str:
         if isinstance(getattr(head, name, None), list):
             setattr(head, name, [])
     try:
-        return ast.unparse(_PlainStrings().visit(copy.deepcopy(head)))
+        text = ast.unparse(_PlainStrings().visit(copy.deepcopy(head)))
     except RecursionError:
         return type(statement).__name__
+    return text.replace("lambda :", "lambda:")  # as Python writes it since 3.11
 
 
 class _PlainStrings(ast.NodeTransformer):

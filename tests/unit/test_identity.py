@@ -75,6 +75,10 @@ def test_formatted_strings_are_written_in_the_same_way_by_every_python() -> None
     assert statement(text, 1, 1) == "save(f('step-', step, ' of ', total['n']))"
 
 
+def test_a_lambda_without_arguments_is_written_in_the_same_way_by_every_python() -> None:
+    assert statement("on_main(lambda  : save())\n", 1, 17) == "on_main(lambda: save())"
+
+
 def test_a_long_statement_is_cut_and_still_told_from_another() -> None:
     start = "save(" + "a, " * 100
     one, other = (statement(f"{start}{end})\n", 1, 1) for end in ("b", "c"))
