@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from abc import abstractmethod
 
+from ckptlint.analysis.containers import entry
 from ckptlint.analysis.decisions import Decider
 from ckptlint.analysis.frame import Frame
 from ckptlint.analysis.values import (
+    Choice,
     Const,
     Items,
     Rank,
@@ -52,6 +54,14 @@ class Binder(Decider):
             self.evaluate(frame, target)
 
     def _unpack(self, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
+        if isinstance(value, Choice) and not any(isinstance(e, ast.Starred) for e in target.elts):
+            for index, each in enumerate(target.elts):
+                part = entry(self.keys, value, Const(index))
+                if part is not None:
+                    self.assign(frame, each, part)
+                else:
+                    self._unpack_one(frame, each, value, index)
+            return
         known = value.items if isinstance(value, Items) else ()
         stars = [i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)]
         head = stars[0] if stars else len(target.elts)
@@ -66,14 +76,17 @@ class Binder(Decider):
                 offset = 0 if index < head else len(known) - len(target.elts)
                 self.assign(frame, element, known[index + offset])
                 continue
-            part = Symbol(
-                self.keys.number("subscript", self.keys.of(value), index),
-                each=isinstance(value, Symbol) and value.each,
-                origin="call",
-                rank=value.rank,
-                divergent=self.keys.disagreement(value),
-            )
-            self.assign(frame, element, self.conventional(frame, element, part))
+            self._unpack_one(frame, element, value, index)
+
+    def _unpack_one(self, frame: Frame, target: ast.expr, value: Value, index: int) -> None:
+        part = Symbol(
+            self.keys.number("subscript", self.keys.of(value), index),
+            each=isinstance(value, Symbol) and value.each,
+            origin="call",
+            rank=value.rank,
+            divergent=self.keys.disagreement(value),
+        )
+        self.assign(frame, target, self.conventional(frame, target, part))
 
     @abstractmethod
     def conventional(self, frame: Frame, target: ast.expr, value: Value) -> Value:

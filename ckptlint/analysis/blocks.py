@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Outcome
 from ckptlint.analysis.sequences import (
     Branch,
-    Item,
     Loop,
-    Scope,
     Trace,
-    Yield,
     before_exits,
     replace_yield,
+    split_yield,
     without_failures,
 )
 from ckptlint.analysis.statements import Statements
@@ -130,10 +128,15 @@ class Blocks(Statements):
             with frame.guarded(test):
                 return self._enter(frame, node, index + 1)
         self._bind_context(frame, item, value)
-        if _yields(entered):
+        context_trace = Trace(entered)
+        if context_trace.yields:
             with frame.capture() as body:
                 status = self._enter(frame, node, index + 1)
-            frame.trace.extend(replace_yield(Trace(entered), Trace(body)))
+            parts = split_yield(context_trace)
+            if parts is None:
+                frame.trace.extend(replace_yield(context_trace, Trace(body)))
+            else:
+                frame.trace.extend((*parts[0], *before_exits(Trace(body), parts[1])))
             return status
         frame.trace.extend(entered)
         if isinstance(value, Instance):
@@ -240,15 +243,6 @@ class Blocks(Statements):
             return items, NEXT
         frame.facts = facts
         return items, ended
-
-
-def _yields(items: Sequence[Item]) -> bool:
-    return any(
-        isinstance(item, Yield)
-        or (isinstance(item, Branch) and (_yields(item.yes.items) or _yields(item.no.items)))
-        or (isinstance(item, Scope | Loop) and _yields(item.body.items))
-        for item in items
-    )
 
 
 def _always(test: ast.expr) -> bool:

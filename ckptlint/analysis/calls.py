@@ -20,10 +20,12 @@ from ckptlint.analysis.values import (
     Guarded,
     GuardMaker,
     Instance,
+    Many,
     Object,
     Partial,
     Site,
     Symbol,
+    Table,
     Value,
 )
 from ckptlint.project import (
@@ -145,13 +147,13 @@ class Caller(ExternalCaller):
         return (
             value.rank is not None
             or value.divergent is not None
-            or isinstance(value, Object | Instance | FunctionValue | Guarded)
+            or isinstance(value, Object | Instance | FunctionValue | Guarded | Many | Table)
         )
 
     def _construct(
         self, frame: Frame, callee: ClassValue, arguments: Arguments, site: Site
     ) -> Value:
-        plain = Instance(callee.definition)
+        plain = Instance(callee.definition, exact=True)
         for definition in self.bases(callee.definition):
             method = definition.methods.get("__init__")
             if method is None:
@@ -168,9 +170,10 @@ class Caller(ExternalCaller):
                 for name, value in sorted(result.attributes.items())
                 if self._telling(value) or isinstance(value, Choice)
             )
-            return Instance(callee.definition, known)
+            return replace(plain, attributes=known)
         else:
-            return Instance(callee.definition, self._dataclass_fields(callee.definition, arguments))
+            fields = self._dataclass_fields(callee.definition, arguments)
+            return replace(plain, attributes=fields)
         return plain
 
     def _dataclass_fields(

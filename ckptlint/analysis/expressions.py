@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ckptlint.analysis.binding import Binder
+from ckptlint.analysis.containers import element, entry, plain
 from ckptlint.analysis.frame import NEXT, Arguments, Frame, Outcome
 from ckptlint.analysis.sequences import (
     Loop,
@@ -21,8 +22,10 @@ from ckptlint.analysis.values import (
     External,
     FunctionValue,
     Items,
+    Many,
     Site,
     Symbol,
+    Table,
     Value,
     marked,
     merge_divergent,
@@ -172,11 +175,11 @@ class Evaluator(Binder):
 
     def _Tuple(self, frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
         values = []
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
-                self.evaluate(frame, element.value)
+        for part in node.elts:
+            if isinstance(part, ast.Starred):
+                self.evaluate(frame, part.value)
                 return self.unknown("expression", frame, node)
-            values.append(self.evaluate(frame, element))
+            values.append(self.evaluate(frame, part))
         return Items(tuple(values))
 
     _List = _Tuple
@@ -258,19 +261,51 @@ class Evaluator(Binder):
     ) -> Value:
         before = dict(frame.variables)
         first = self.evaluate(frame, generators[0].iter)
+
+        def turn(index: int, iterable: Value) -> Value:
+            if index == len(generators):
+                return [self.evaluate(frame, part) for part in parts][-1]
+            generator = generators[index]
+            self.assign(frame, generator.target, self.item_of(frame, generator, iterable))
+            return passed(index, 0)
+
+        def passed(index: int, number: int) -> Value:
+            conditions = generators[index].ifs
+            if number < len(conditions):
+                test = self.evaluate(frame, conditions[number])
+                return self.decide(
+                    frame,
+                    test,
+                    conditions[number],
+                    lambda: Outcome(NEXT, passed(index, number + 1)),
+                    lambda: Outcome(NEXT, NONE),
+                ).value
+            if index + 1 == len(generators):
+                return turn(index + 1, NONE)
+            return turn(index + 1, self.evaluate(frame, generators[index + 1].iter))
+
         with frame.capture() as items:
-            for generator in generators:
-                if generator is not generators[0]:
-                    first = self.evaluate(frame, generator.iter)
-                self.assign(frame, generator.target, self.item_of(frame, generator, first))
-                for condition in generator.ifs:
-                    self.evaluate(frame, condition)
-            for part in parts:
-                self.evaluate(frame, part)
+            held = turn(0, first)
         frame.variables = before
         body = Trace(items)
         if body:
             frame.trace.append(Loop(Site(frame.module, node), body, False, tuple(frame.guards)))
+        if not plain(held) and held.rank is None:
+            return Many(held, mapped=len(parts) == 2)
+        return self.unknown("expression", frame, node)
+
+    def _Dict(self, frame: Frame, node: ast.Dict) -> Value:
+        entries: list[tuple[Any, Value]] = []
+        constant = True
+        for key, part in zip(node.keys, node.values, strict=True):
+            name = self.evaluate(frame, key) if key is not None else None
+            value = self.evaluate(frame, part)
+            if isinstance(name, Const) and name.rank is None:
+                entries.append((name.value, value))
+            else:
+                constant = False
+        if constant and not all(plain(value) for _, value in entries):
+            return Table(tuple(entries))
         return self.unknown("expression", frame, node)
 
     def _ListComp(self, frame: Frame, node: ast.ListComp) -> Value:
@@ -285,8 +320,11 @@ class Evaluator(Binder):
     def _DictComp(self, frame: Frame, node: ast.DictComp) -> Value:
         return self._comprehension(frame, node, node.generators, [node.key, node.value])
 
-    def item_of(self, frame: Frame, node: ast.AST, iterable: Value) -> Symbol:
-        """Make the unknown that a loop variable holds in its turn."""
+    def item_of(self, frame: Frame, node: ast.AST, iterable: Value) -> Value:
+        """Return what a loop variable holds in its turn."""
+        known = element(self.keys, iterable)
+        if known is not None:
+            return known
         return Symbol(
             self.keys.number("item", self.keys.of(iterable)),
             each=True,
@@ -298,12 +336,9 @@ class Evaluator(Binder):
         index = self.evaluate(frame, node.slice)
         if isinstance(base, External) and base.name == "os.environ":
             return self.environment(frame, index, None)
-        if (
-            isinstance(base, Items)
-            and isinstance(index, Const)
-            and index.value in range(-len(base.items), len(base.items))
-        ):
-            return base.items[int(index.value)]
+        held = entry(self.keys, base, index)
+        if held is not None:
+            return held
         return Symbol(
             self.keys.number("subscript", self.keys.of(base), self.keys.of(index)),
             divergent=merge_divergent(self.keys.disagreement(base), self.keys.disagreement(index)),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from ckptlint.analysis.containers import CONTAINER, function, method
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.guards import Guards
 from ckptlint.analysis.sequences import (
@@ -60,6 +61,9 @@ class ExternalCaller(Guards):
     def call_external(
         self, frame: Frame, callee: External, arguments: Arguments, site: Site
     ) -> Value:
+        if callee.name.startswith(f"{CONTAINER}."):
+            held = method(self.keys, callee, arguments.positional)
+            return self.result(callee, arguments) if held is None else held
         known = self.knowledge
         name = known.canonical(callee.name)
         certain = not isinstance(callee.owner, Object) or callee.owner.certain
@@ -235,7 +239,7 @@ class ExternalCaller(Guards):
                 )
         if name == "super":
             return self._super(frame)
-        return None
+        return function(self.keys, name, arguments.positional)
 
     def _super(self, frame: Frame) -> Value | None:
         function, bound = frame.function, frame.bound
@@ -245,7 +249,7 @@ class ExternalCaller(Guards):
         for value in values:
             if isinstance(value, ClassValue):
                 attributes = bound.attributes if isinstance(bound, Instance) else ()
-                return Instance(value.definition, attributes)
+                return Instance(value.definition, attributes, exact=True)
         for value in values:
             if isinstance(value, External):
                 return Object(self.knowledge.canonical(value.name))

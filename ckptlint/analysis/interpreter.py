@@ -37,6 +37,7 @@ from ckptlint.analysis.values import (
 from ckptlint.analysis.world import World
 from ckptlint.facts import Hook
 from ckptlint.project import (
+    ClassDefinition,
     Function,
     FunctionNode,
     Module,
@@ -58,7 +59,7 @@ class Interpreter(Blocks):
         self._cut = 0
         self._globals: dict[Module, dict[str, Value]] = {}
         self._modules: dict[Module, Result] = {}
-        self._written_by: dict[Function, dict[str, Value]] = {}
+        self._written_by: dict[tuple[Function, ClassDefinition], dict[str, Value]] = {}
 
     def run_entry(self, value: Value, hook: Hook | None, site: Site) -> Result:
         """Execute a function with unknown arguments, as its decorators and its hook have it."""
@@ -105,12 +106,13 @@ class Interpreter(Blocks):
 
     def written(self, method: Function, instance: Instance) -> dict[str, Value]:
         """Execute a method with unknown arguments; return the attributes of self it sets."""
-        found = self._written_by.get(method)
+        key = (method, instance.definition)
+        found = self._written_by.get(key)
         if found is None:
-            self._written_by[method] = {}
-            bare = Instance(instance.definition)
+            self._written_by[key] = {}
+            bare = Instance(instance.definition, exact=True)
             result = self.run(FunctionValue(method, None, bare), Arguments(complete=False))
-            found = self._written_by[method] = result.attributes
+            found = self._written_by[key] = result.attributes
         return found
 
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:

@@ -16,11 +16,13 @@ from ckptlint.analysis.values import (
     Guarded,
     Instance,
     Items,
+    Many,
     ModuleValue,
     Object,
     Partial,
     Rank,
     Symbol,
+    Table,
     Value,
     blank,
     merge_divergent,
@@ -171,6 +173,10 @@ class Keys:
                 return self.of(value.inner)
             case Items():
                 return self.number("items", *map(self.of, value.items))
+            case Many():
+                return self.number("many", self.of(value.element))
+            case Table():
+                return self.number("table", *(self.of(held) for _, held in value.entries))
             case ModuleValue():
                 return self.number("module", value.module.source.display)
         return self.number(type(value).__name__)

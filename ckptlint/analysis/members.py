@@ -6,6 +6,7 @@ import ast
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from ckptlint.analysis.containers import CONTAINER
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.names import Namer
@@ -17,10 +18,13 @@ from ckptlint.analysis.values import (
     External,
     FunctionValue,
     Instance,
+    Items,
+    Many,
     ModuleValue,
     Object,
     Site,
     Symbol,
+    Table,
     Value,
     blank,
     merge_divergent,
@@ -33,6 +37,12 @@ from ckptlint.project import (
     Function,
     Module,
 )
+
+_MAX_HEIRS = 3
+_MANY = frozenset(
+    ("list", "List", "set", "Set", "Sequence", "Iterable", "Iterator", "Collection", "Generator")
+)
+_MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"))
 
 
 class Members(Namer):
@@ -93,6 +103,8 @@ class Members(Namer):
                 )
                 if inner is not None:
                     return ModuleValue(inner)
+            case Table() | Many() | Items():
+                return External(f"{CONTAINER}.{name}", owner=base)
             case External(owner=None):
                 full = known.canonical(f"{base.name}.{name}")
                 predicate = known.predicates.get(full)
@@ -148,7 +160,7 @@ class Members(Namer):
                     if isinstance(value, FunctionValue):
                         return self.inline(frame, value, Arguments(), site)
                     return self.unknown("property", frame, site.node)
-                return self.decorated(method, base)
+                return self._overridden(base, name, self.decorated(method, base))
             set_to = self._written(definition, base, name)
             if set_to is not None:
                 if not isinstance(set_to, Symbol):
@@ -167,6 +179,27 @@ class Members(Namer):
         )
         assert isinstance(symbol, Symbol)
         return self.by_convention(frame.module, name, symbol)
+
+    def _overridden(self, base: Instance, name: str, value: Value) -> Value:
+        """Add what the classes that inherit make of a method, where that may communicate.
+
+        Which class an object is of is the same on every rank.
+        """
+        if base.exact:
+            return value
+        heirs = [heir for heir in self.world.heirs(base.definition) if name in heir.methods]
+        heirs = [
+            heir
+            for heir in heirs
+            if self.world.gives(heir.module, heir.methods[name].node)
+            and any(each is base.definition for each in self.bases(heir))
+        ]
+        for heir in heirs[:_MAX_HEIRS]:
+            own = self.decorated(heir.methods[name], Instance(heir, base.attributes))
+            value = Choice(
+                self.keys.number("class", heir.qualname, heir.module.source.display), own, value
+            )
+        return value
 
     def _written(self, definition: ClassDefinition, base: Instance, name: str) -> Value | None:
         """Return what the class's own methods put into an attribute, when they agree."""
@@ -255,6 +288,10 @@ class Members(Namer):
                 if isinstance(node.value, ast.Attribute)
                 else (node.value.id if isinstance(node.value, ast.Name) else "")
             )
+            if head in _MANY or head in _MAPPINGS:
+                parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                held = self.annotated(module, parts[0 if head in _MANY else -1])
+                return Many(held, mapped=head in _MAPPINGS) if held is not None else None
             if head in ("Optional", "Annotated", "Final", "ClassVar"):
                 inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
                 return self.annotated(module, inner)

@@ -198,6 +198,16 @@ class Trace:
         )
 
     @cached_property
+    def yields(self) -> bool:
+        """Whether a ``yield`` is anywhere inside."""
+        return any(
+            isinstance(item, Yield)
+            or (isinstance(item, Branch) and (item.yes.yields or item.no.yields))
+            or (isinstance(item, Loop | Scope) and item.body.yields)
+            for item in self.items
+        )
+
+    @cached_property
     def acts(self) -> bool:
         """Whether a collective is anywhere inside."""
         return any(
@@ -295,6 +305,26 @@ def without_failures(items: Trace) -> Trace:
         elif not (isinstance(item, Exit) and item.kind == "raise"):
             result.append(item)
     return Trace(result)
+
+
+def split_yield(items: Trace) -> tuple[Trace, Trace] | None:
+    """Return what a context manager does before its ``yield`` and after it.
+
+    None when that depends on something: the ``yield`` stands in a branch or a loop.
+    """
+    for index, item in enumerate(items):
+        before, after = items.items[:index], items.items[index + 1 :]
+        if isinstance(item, Yield):
+            return Trace(before), Trace(after)
+        if isinstance(item, Scope) and item.body.yields:
+            parts = split_yield(item.body)
+            if parts is None:
+                return None
+            enter, leave = (replace(item, body=part) for part in parts)
+            return Trace((*before, enter)), Trace((leave, *after))
+        if isinstance(item, Branch | Loop) and Trace([item]).yields:
+            return None
+    return None
 
 
 def replace_yield(items: Trace, body: Trace) -> Trace:

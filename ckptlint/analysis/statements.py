@@ -29,6 +29,7 @@ from ckptlint.analysis.world import Digest, World
 from ckptlint.project import (
     Function,
     FunctionNode,
+    dotted,
     imported_names,
     stored_names,
 )
@@ -198,7 +199,39 @@ class Statements(Caller):
         test = self.evaluate(frame, node.test)
         if frame.stopped:
             return RAISE
-        return self._choose(frame, test, node.test, node.body, node.orelse)
+        narrowed = self._narrowed(frame, node.test)
+        if narrowed is None:
+            return self._choose(frame, test, node.test, node.body, node.orelse)
+        path, before = narrowed[0], frame.variables.get(narrowed[0])
+
+        def body() -> Outcome:
+            frame.variables[path] = narrowed[1]
+            status = self.execute(frame, node.body)
+            if frame.variables.get(path) is narrowed[1]:  # what it is is known in there only
+                if before is None:
+                    del frame.variables[path]
+                else:
+                    frame.variables[path] = before
+            return Outcome(status, NONE)
+
+        def orelse() -> Outcome:
+            return Outcome(self.execute(frame, node.orelse), NONE)
+
+        return self.decide(frame, test, node.test, body, orelse).status
+
+    def _narrowed(self, frame: Frame, test: ast.expr) -> tuple[str, Value] | None:
+        """Return the name, and the type it has where ``isinstance(name, type)`` is true."""
+        parts = test.values if isinstance(test, ast.BoolOp) and _is_and(test) else [test]
+        for part in parts:
+            match part:
+                case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kind]):
+                    path = subject.id if isinstance(subject, ast.Name) else dotted(subject)
+                    if path is None or not blank(self.evaluate(frame, subject)):
+                        continue
+                    typed = self.annotated(frame.module, kind)
+                    if typed is not None:
+                        return path, typed
+        return None
 
     def _choose(self, frame: Frame, test: Value, node: ast.AST, body: Block, orelse: Block) -> str:
         def arm(block: Block) -> Callable[[], Outcome]:
@@ -254,6 +287,10 @@ class Statements(Caller):
         for name in stored_names(pattern):
             frame.variables[name] = self.unknown("matched", frame, pattern, name)
         return self.unknown("pattern", frame, pattern)
+
+
+def _is_and(test: ast.BoolOp) -> bool:
+    return isinstance(test.op, ast.And)
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -159,10 +159,11 @@ class Object(Value):
 @dataclass(frozen=True)
 class Instance(Value):
     """An instance of a class of the project; ``attributes`` were set by this very call of its
-    constructor."""
+    constructor. One that is not ``exact`` may be of a class that inherits from this one."""
 
     definition: ClassDefinition
     attributes: tuple[tuple[str, Value], ...] = ()
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,22 @@ class Items(Value):
     """A tuple or list of known length."""
 
     items: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Many(Value):
+    """A container of unknown length whose elements are alike; ``mapped`` when it is a mapping, of
+    which they are the values."""
+
+    element: Value
+    mapped: bool = False
+
+
+@dataclass(frozen=True)
+class Table(Value):
+    """A dictionary with constant keys."""
+
+    entries: tuple[tuple[Any, Value], ...]
 
 
 NONE = Const(None)

@@ -105,8 +105,7 @@ class World:
 
     def _ends(self, callee: ast.expr) -> bool:
         """Say whether a call may be one that never returns."""
-        name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
-        return name in self._exits
+        return last_name(callee) in self._exits
 
     def interesting(self, module: Module, node: ast.AST) -> bool:
         """Say whether executing this may give anything but unknowns."""
