@@ -76,7 +76,8 @@ class Divergence:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two divergences the same fault."""
-        cause = self.exit.site.key if self.exit is not None else self.test.site.key
+        left = self.exit is not None and self.kind != "divergent"
+        cause = self.exit.site.key if left and self.exit else self.test.site.key
         return (self.kind, cause, self.depth)
 
 
@@ -262,7 +263,7 @@ class _Comparison:
         if not mine[0].levels:
             mine, theirs, side = theirs, mine, 1 - side
         pair = frozenset({mine[0].operation.site.key, theirs[0].operation.site.key})
-        if pair in self.ordered:
+        if pair in self.ordered or self._serves(mine, theirs) or self._serves(theirs, mine):
             return
         self.ordered.add(pair)
         level = _outermost(mine[0].levels)
@@ -280,6 +281,12 @@ class _Comparison:
                 tuple(theirs),
             )
         )
+
+    @staticmethod
+    def _serves(mine: list[Reached], theirs: list[Reached]) -> bool:
+        """Say whether one side answers in a loop to each call that the other makes."""
+        shapes = {reached.operation.shape for reached in mine if reached.served}
+        return bool(shapes) and any(reached.operation.shape in shapes for reached in theirs)
 
     def _add(
         self, side: int, kind: Kind, reached: Reached, level: Level, exit_: Exit | None

@@ -181,6 +181,8 @@ class Decider:
         if op is ast.Gt:
             op, left, right = ast.Lt, right, left
         mark = merge_ranks(left.rank, right.rank)
+        if mark is not None and _everywhere(op, left, right):
+            mark = None
         known = self._plain(left), self._plain(right)
         if known[0] is not None and known[1] is not None:
             try:
@@ -191,7 +193,7 @@ class Decider:
                 mark = Rank(mark.scopes | {"last"}, mark.certain, mark.exact)
             return Const(value, rank=mark)
         if mark is None:
-            if op is ast.Is and right == NONE and not isinstance(left, Symbol | Choice | Object):
+            if op is ast.Is and right == NONE and _exists(left):
                 return FALSE
             return Symbol(
                 self.keys.number(op.__name__, self.keys.of(left), self.keys.of(right)),
@@ -233,6 +235,7 @@ class Decider:
             mark = Rank(mark.scopes, mark.certain, False)
         return Symbol(
             self.keys.number(kind, *map(self.keys.of, values)),
+            each=any(isinstance(value, Symbol) and value.each for value in values),
             rank=mark,
             divergent=merge_divergent(*map(self.keys.disagreement, values)),
         )
@@ -248,6 +251,30 @@ class Decider:
             return Const(value)
         scopes = {predicate.scope} | ({predicate.meaning} & {"last", "member"})
         return Const(value, rank=Rank(frozenset(scopes), certain))
+
+
+def _exists(value: Value) -> bool:
+    """Say whether a value is surely not None: a loop's variable is taken to be something."""
+    return not isinstance(value, Symbol | Choice | Object) or (
+        isinstance(value, Symbol) and value.each
+    )
+
+
+def _everywhere(op: type[ast.cmpop], left: Value, right: Value) -> bool:
+    """Say whether a comparison with a rank comes out alike on all of them: none is below zero."""
+    for rank, other, bound in ((left, right, 0), (right, left, -1)):
+        number = other.value if isinstance(other, Const) and other.rank is None else None
+        if rank.rank is None or type(number) is not int or not _is_number(rank):
+            continue
+        if number < 0 and op in (ast.Eq, ast.Is, ast.Lt):
+            return True
+        if op is ast.Lt and number <= bound:
+            return True
+    return False
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int
 
 
 def _failing(outcome: Outcome, items: list[Item], place: Site) -> Outcome:

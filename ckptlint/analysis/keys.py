@@ -62,7 +62,8 @@ class Keys:
         choice = Choice(key, yes, no)
         leaves = choice.leaves
         if all(isinstance(leaf, Symbol) and leaf.rank is None for leaf in leaves):
-            return Symbol(self.of(choice), divergent=self.disagreement(choice))
+            each = any(isinstance(leaf, Symbol) and leaf.each for leaf in leaves)
+            return Symbol(self.of(choice), each, divergent=self.disagreement(choice))
         if len(leaves) <= _MAX_LEAVES:
             return choice
         known = {leaf for leaf in leaves if not blank(leaf)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ckptlint.analysis.sequences import Branch, Exit, Item, Loop, Operation, Scope, Test, Trace
 
@@ -32,11 +32,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Reached:
-    """A collective and the calls that lead to it from the function analysed."""
+    """A collective and the calls that lead to it from the function analysed.
+
+    ``served`` when it stands in a loop that goes on until something it received ends it.
+    """
 
     operation: Operation
     chain: tuple[Scope, ...]
     levels: tuple[Level, ...]
+    served: bool = False
 
 
 def conditions(items: Sequence[Item]) -> set[int]:
@@ -114,7 +118,8 @@ def operations(steps: Sequence[Step], chosen: Mapping[int, bool]) -> list[Reache
         elif isinstance(step.item, Loop):
             inner: list[Step] = []
             flatten(step.item.body.items, chosen, step.chain, step.levels, inner)
-            found.extend(operations(inner, chosen))
+            served = step.item.endless
+            found.extend(replace(r, served=r.served or served) for r in operations(inner, chosen))
     return found
 
 
