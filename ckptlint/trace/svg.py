@@ -26,6 +26,7 @@ from ckptlint.trace.words import told
 
 _LANE, _ROW, _STEP, _PAD = 148, 28, 14, 16  # pixels
 _CHARACTER = 7.25  # pixels, of the source at 12 pixels
+_LETTER = 6.6  # pixels at most on average, of other words
 _MOST = 92  # characters of a source line
 _HEAD = 92  # pixels above the first row when the picture has its own title
 
@@ -64,10 +65,8 @@ class _Drawing:
         numbers = (len(place.seen_from(self.file)) for place in known)
         self.number = max(numbers, default=0) * _CHARACTER
         self.beside = self.left + self.lanes + _PAD
-        longest = max((self._length(place) for place in known), default=0)
-        self.width = round(
-            self.beside + self.number + _PAD + min(longest, _MOST) * _CHARACTER + 150
-        )
+        self.right: float = self.beside  # how far the drawing reaches
+        self.alarms: list[tuple[float, float]] = []  # top and height of bands behind the rows
         self.back: list[str] = []
         self.front: list[str] = []
         self.last: Place | None = None
@@ -78,15 +77,20 @@ class _Drawing:
         for index, on in enumerate(live):
             if on:
                 self._rail(index, tops[index], self.y + 8)
-        self.height = round(self.y + 8 + _PAD)
+        self.width, self.height = round(self.right + _PAD), round(self.y + 8 + _PAD)
         self.box = (
             f'viewBox="0 0 {self.width} {self.height}" width="{self.width}"'
             f' height="{self.height}" role="img" aria-labelledby="{name}-t {name}-d"'
         )
+        bands = [
+            f'<rect class="alarm" x="{_PAD / 2}" y="{top:g}" rx="6"'
+            f' width="{self.width - _PAD}" height="{height:g}"/>'
+            for top, height in self.alarms
+        ]
         title = f"What each rank does in {picture.function}"
         self.text = (
             f'<title id="{name}-t">{_text(title)}</title><desc id="{name}-d">'
-            f"{_text(told(picture))}</desc>{''.join(self.back)}{''.join(self.front)}"
+            f"{_text(told(picture))}</desc>{''.join([*self.back, *bands, *self.front])}"
         )
 
     def _title(self, titled: bool) -> None:
@@ -95,7 +99,9 @@ class _Drawing:
             alone = any(meeting.outcome == "alone" for meeting in picture.meetings)
             self._write(_PAD, 28, picture.function, "name")
             tone = "bad" if alone else "faint"
-            self._write(_PAD, 48, f"{picture.file}: {picture.summary}", f"small {tone}")
+            summary = f"{picture.file}: {picture.summary}"
+            self._write(_PAD, 48, summary, f"small {tone}")
+            self.right = max(self.right, _PAD + len(summary) * _LETTER)
         if picture.rows:
             for index, column in enumerate(picture.columns):
                 self._head(index, column)
@@ -145,10 +151,7 @@ class _Drawing:
         first, last = self._x(columns[0]), self._x(columns[-1])
         tall = (2 if row.outcome == "alone" else 1) + 0.72 * (len(row.places) - 1)
         if row.outcome == "alone":
-            self.back.append(
-                f'<rect class="alarm" x="{_PAD / 2}" y="{self.y - 2}" rx="6"'
-                f' width="{self.width - _PAD}" height="{_ROW * tall - 4}"/>'
-            )
+            self.alarms.append((self.y - 2, _ROW * tall - 4))
         if len(columns) > 1:
             self.front.append(
                 f'<line class="bar {tone}" x1="{first}" x2="{last}" y1="{middle}" y2="{middle}"/>'
@@ -219,6 +222,7 @@ class _Drawing:
         x = self.beside + self.number + _PAD
         if place == self.last and again:
             self._write(x, middle, f"↳ {again}", "small faint")
+            self.right = max(self.right, x + (len(again) + 2) * _LETTER)
             return
         self.last = place
         self._write(x - _PAD, middle, place.seen_from(self.file), "code faint end")
@@ -234,6 +238,8 @@ class _Drawing:
             after += 60
         if remark and not codes:
             self._write(after, middle, remark, "small faint")
+            after += len(remark) * _LETTER
+        self.right = max(self.right, after)
 
     def _write(self, x: float, y: float, text: str, kind: str) -> None:
         self.front.append(f'<text class="{kind}" x="{x:g}" y="{y:g}">{_text(text)}</text>')
@@ -244,9 +250,6 @@ class _Drawing:
 
     def _x(self, index: int) -> float:
         return self.left + _LANE * index + _LANE / 2
-
-    def _length(self, place: Place) -> int:
-        return len(place.text[self.indents[place.file] :].expandtabs(4))
 
 
 def _text(text: str) -> str:

@@ -170,7 +170,9 @@ class _Weaver:
         found: list[Row] = []
         if yes:
             found.append(Region("if", place, "", yes, enters))
-        if no:
+        if no and all(_continues(row) for row in no):
+            found += no
+        elif no:
             found.append(Region("else" if yes else "unless", place, "", no, enters))
         return found
 
@@ -218,6 +220,11 @@ def _idle(row: Row, gone: frozenset[int]) -> bool:
         stays = (not leaves and i not in gone for i, leaves in enumerate(row.leaves))
         return row.kind in ("return", "continue") and not any(stays)
     return isinstance(row, Region) and not row.count and all(_idle(r, gone) for r in row.rows)
+
+
+def _continues(row: Row) -> bool:
+    """Say whether a row is an ``elif``, which needs no arm around it."""
+    return isinstance(row, Region) and row.place.text.lstrip().startswith("elif ")
 
 
 def _outcome(operation: Operation, partial: bool) -> Outcome:

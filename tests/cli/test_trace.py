@@ -56,6 +56,14 @@ def gives_up():
     if dist.get_rank() != 0:
         sys.exit(1)
     dist.barrier()
+
+def chooses(kind):
+    if kind == 1:
+        dist.barrier()
+    elif kind == 2:
+        dist.barrier()
+    else:
+        dist.barrier()
 """
 
 
@@ -112,6 +120,22 @@ def test_loops_choices_and_exits_are_drawn(workspace: Workspace) -> None:
         "│ │ ┴ return 15 return",
         "│ ● ○ 16 dist.barrier() CKP104",
         "│ waits never comes",
+        "╰ │ │",
+    ]
+
+
+def test_a_chain_of_elif_is_not_nested(workspace: Workspace) -> None:
+    workspace.write(keep=HELPERS)
+    drawn = lines(workspace.run("trace", "keep.py::chooses").stdout)
+    assert drawn[4:13] == [
+        "╭ │ │ 38 if kind == 1:",
+        "│ ● ● 39 dist.barrier()",
+        "╰ │ │",
+        "╭ │ │ 40 elif kind == 2:",
+        "│ ● ● 41 dist.barrier()",
+        "╰ │ │",
+        "╭ │ │ 40 elif kind == 2: otherwise",
+        "│ ● ● 43 dist.barrier()",
         "╰ │ │",
     ]
 
@@ -295,6 +319,19 @@ def test_an_svg_is_xml_with_what_the_picture_says(workspace: Workspace) -> None:
         "engine.save_checkpoint, line 8, is called by rank 0, waiting in vain for the other ranks."
     )
     assert [e.get("class") for e in root.iter(f"{SVG}circle")] == ["dot bad", "hole bad"]
+
+
+def test_all_words_of_an_svg_lie_within_it(workspace: Workspace) -> None:
+    call = "very_long_name_of_a_function_that_waits_for_every_rank_of_the_job"
+    workspace.write(
+        train=f"import torch.distributed as dist\n\ndef {call}():\n    dist.barrier()\n\n"
+        f"def main():\n    result = first_of(second_of({call}(), 1, 2, 3, 4, 5), 6, 7, 8, 9)\n"
+    )
+    workspace.run("trace", "train.py::main", "--output-file", "out.svg")
+    (drawing,) = ElementTree.parse(workspace.root / "out.svg").getroot().findall(f"{SVG}svg")
+    (remark,) = (e for e in drawing.iter(f"{SVG}text") if "1 collective in" in (e.text or ""))
+    reach = float(remark.get("x", "0")) + 6 * len(remark.text or "")
+    assert reach < float(drawing.get("width", "0"))
 
 
 class _Page(HTMLParser):
