@@ -245,6 +245,33 @@ class Knowledge:
         return frozenset(name for (_, name), hook in self.hooks.items() if hook.ranks != "all")
 
     @cached_property
+    def acting(self) -> frozenset[str]:
+        """Identifiers by which a collective is called, where no argument makes it one.
+
+        A constructor is called by the name of its class; what an object does when it is called has
+        no name.
+        """
+        names: set[str] = set()
+        for full in self.communicating:
+            owner, _, last = full.rpartition(".")
+            records = self.calls.get(full, ())
+            if last == "__init__":
+                names.add(owner.rpartition(".")[2])
+            elif last != "__call__" and not (records and all(r.when for r in records)):
+                names.add(last)
+        return frozenset(names)
+
+    @cached_property
+    def acting_settings(self) -> frozenset[str]:
+        """Names of the arguments that make a call a collective."""
+        return frozenset(
+            name
+            for full in self.communicating
+            for record in self.calls.get(full, ())
+            for name in record.when
+        )
+
+    @cached_property
     def interesting(self) -> frozenset[str]:
         """Identifiers through which something known enters a function.
 

@@ -9,14 +9,51 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from ckptlint.analysis.reach import Mentions, Views
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import ClassDefinition, Function, Module, Project, every_statement, last_name
+from ckptlint.project import (
+    ClassDefinition,
+    Function,
+    FunctionNode,
+    Module,
+    Project,
+    every_statement,
+    last_name,
+    walk,
+)
 
 _ROUNDS = 4
 _KEPT = ("int", "bool", "str")
 _Assigned = tuple[list[ast.expr], ast.expr]
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What of a function's syntax tells where the rank goes.
+
+    ``runs_others`` says that it runs what it is given, or surrounds it as a context manager: on
+    the ranks that it picks.
+    """
+
+    statements: tuple[ast.stmt, ...]
+    assignments: tuple[_Assigned, ...]
+    calls: tuple[ast.Call, ...]
+    runs_others: bool
+
+    @classmethod
+    def of(cls, node: FunctionNode) -> _Body:
+        parts = list(walk(node))
+        calls = tuple(part for part in parts if isinstance(part, ast.Call))
+        received = {part.arg for part in parts if isinstance(part, ast.arg)}
+        runs = any(last_name(call.func) in received for call in calls)
+        return cls(
+            tuple(part for part in parts if isinstance(part, ast.Return | ast.If | ast.Global)),
+            tuple(_assignments(part for part in parts if isinstance(part, ast.stmt))),
+            tuple(call for call in calls if call.args or call.keywords),
+            runs or any(isinstance(part, ast.Yield) for part in parts),
+        )
 
 
 class Holders:
@@ -27,6 +64,7 @@ class Holders:
         self._environment = knowledge.rank_variables
         self.names = knowledge.rank_names
         self.modules: dict[Module, None] = {}
+        self._bodies: dict[Function, _Body] = {}
         self._done: set[tuple[Function, frozenset[str]]] = set()
         new: Collection[str] = self.names | self._environment | knowledge.rank_hooks
         for _ in range(_ROUNDS):
@@ -69,19 +107,20 @@ class Holders:
 
     def _inside(self, function: Function, parameters: frozenset[str]) -> Iterator[str]:
         """Yield names that a function gives the rank, which ``parameters`` hold on entry."""
-        node = function.node
-        if (function, parameters) in self._done or isinstance(node, ast.Lambda):
+        if (function, parameters) in self._done or isinstance(function.node, ast.Lambda):
             return
         self._done.add((function, parameters))
-        statements = list(every_statement(node.body))
-        assignments = _assignments(statements)
+        body = self._bodies.get(function)
+        if body is None:
+            body = self._bodies[function] = _Body.of(function.node)
+        assignments = body.assignments
         holding = parameters
         while more := frozenset(self._held(assignments, holding)) - holding:
             holding |= more
         for targets, value in assignments:
             if self._carries(value, holding):
                 yield from (t.attr for t in _leaves(targets) if isinstance(t, ast.Attribute))
-        for statement in statements:
+        for statement in body.statements:
             if isinstance(statement, ast.Return) and statement.value is not None:
                 if self._carries(statement.value, holding):
                     yield function.name
@@ -90,14 +129,10 @@ class Holders:
                     yield function.name
             elif isinstance(statement, ast.Global):
                 yield from holding.intersection(statement.names)
-        received = _parameters(node)
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call):
-                yield from self._passed(function.module, part, holding)
-            # What it is given, or surrounds as a context manager, runs on the ranks that it picks.
-            runs = isinstance(part, ast.Call) and last_name(part.func) in received
-            if runs or isinstance(part, ast.Yield):
-                yield function.name
+        for call in body.calls:
+            yield from self._passed(function.module, call, holding)
+        if body.runs_others:
+            yield function.name
 
     def _passed(self, module: Module, call: ast.Call, holding: frozenset[str]) -> Iterator[str]:
         """Follow the rank into the functions and constructors of the project that receive it."""
@@ -177,11 +212,6 @@ class Holders:
 
     def _variable(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Constant) and node.value in self._environment
-
-
-def _parameters(node: ast.AST) -> frozenset[str]:
-    """Return the parameters of a function and of those inside it."""
-    return frozenset(part.arg for part in ast.walk(node) if isinstance(part, ast.arg))
 
 
 def _assignments(statements: Iterable[ast.stmt]) -> list[_Assigned]:

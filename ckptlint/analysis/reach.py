@@ -112,7 +112,10 @@ def _imported(
 
 
 class Mentions:
-    """The identifiers of a piece of syntax: plain names, attributes, and strings that are one."""
+    """The identifiers of a piece of syntax: plain names, attributes, and others.
+
+    ``strings`` are strings that are identifiers, and the names of keyword arguments.
+    """
 
     __slots__ = ("attributes", "names", "strings")
 
@@ -132,7 +135,13 @@ class Mentions:
                 if isinstance(current.value, str) and current.value.isidentifier():
                     strings.add(current.value)
                 continue
-            stack.extend(ast.iter_child_nodes(current))
+            elif isinstance(current, ast.keyword) and current.arg is not None:
+                strings.add(current.arg)
+            for value in vars(current).values():
+                if isinstance(value, ast.AST):
+                    stack.append(value)
+                elif isinstance(value, list):
+                    stack.extend(item for item in value if isinstance(item, ast.AST))
         self.names = frozenset(names)
         self.attributes = frozenset(attributes)
         self.strings = frozenset(strings)

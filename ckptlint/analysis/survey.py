@@ -204,7 +204,7 @@ class _Surveyor:
         module, world = self.module, self.world
         for function in module.functions:
             wanted = function.qualname in self.also
-            if not (wanted or world.tests(module, function.node) or self._hooked(function)):
+            if not (wanted or self._may_part(function) or self._hooked(function)):
                 continue
             entry = _Entry(Site(module, function.node), function.qualname, function)
             owners = [function.owner, *self.heirs(entry)] if function.owner is not None else []
@@ -218,6 +218,14 @@ class _Surveyor:
         tested = tested and any(world.gives(module, node) for node in top)
         if tested or "<module>" in self.also:
             yield _Entry(Site(module, module.tree), "<module>")
+
+    def _may_part(self, function: Function) -> bool:
+        node = function.node
+        return (
+            not isinstance(node, ast.Lambda)
+            and self.world.tests(self.module, node)
+            and self.world.may_part(self.module, node)
+        )
 
     def _hooked(self, function: Function) -> bool:
         return function.owner is not None and function.name in self.world.knowledge.rank_hooks

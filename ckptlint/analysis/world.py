@@ -7,14 +7,24 @@ That is decided from identifiers, before anything is executed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.partings import Partings
 from ckptlint.analysis.reach import Mentions, Reach, View, Views, resolve
 from ckptlint.analysis.values import Site
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import ClassDefinition, Function, Module, Project, dotted, last_name
+from ckptlint.project import (
+    ClassDefinition,
+    Function,
+    FunctionNode,
+    Module,
+    Project,
+    dotted,
+    last_name,
+    walk,
+)
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
@@ -63,6 +73,7 @@ class World:
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
         self._giving = Reach(self._views, knowledge.givers)
         self.holders = holders or Holders(project, self._views, knowledge)
+        self._partings = Partings(project, self._views, self.holders, knowledge)
         self._differing = Reach(self._views, self.holders.names)
 
     def mentions(self, node: ast.AST) -> Mentions:
@@ -82,7 +93,7 @@ class World:
 
         loads: set[str] = set()
         stores: set[str] = set()
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Raise) and (
                 self.failures or not _only_refuses(statement, node)
             ):
@@ -121,10 +132,10 @@ class World:
         if known is None:
             known = self._holding[definition] = frozenset(
                 child.attr
-                for node in ast.walk(definition.node)
+                for node in walk(definition.node)
                 if isinstance(node, ast.Assign | ast.AnnAssign)
                 and self.interesting(definition.module, node)
-                for child in ast.walk(node)
+                for child in walk(node)
                 if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
             )
         return known
@@ -149,6 +160,10 @@ class World:
         """Say whether something that holds the rank is mentioned here."""
         return self.holders.mentioned(module, self.mentions(node))
 
+    def may_part(self, module: Module, node: FunctionNode) -> bool:
+        """Say whether ranks may part in a function in a way that matters."""
+        return self._partings.may_part(module, node)
+
     def callers(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
         """Yield the functions that may call a function, and files (None) whose top level may.
 
@@ -170,8 +185,18 @@ class World:
             for caller in module.functions:
                 if leads(caller.node):
                     yield Site(module, caller.node), caller
-            if any(map(leads, module.top_expressions)):
+            # A file whose top level only starts a program has no other half of anything.
+            top = module.top_expressions
+            if any(map(leads, top)) and self._gives_besides(module, top, name):
                 yield Site(module, module.tree), None
+
+    def _gives_besides(self, module: Module, nodes: Iterable[ast.AST], name: str) -> bool:
+        return any(
+            self._giving.leads(module, each)
+            for said in map(self.mentions, nodes)
+            for each in said.names | said.attributes
+            if each != name
+        )
 
     def heirs(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
         """Yield the classes of the project that name a class among their bases."""
