@@ -17,7 +17,7 @@ from ckptlint.facts import FactSet
 from ckptlint.fault import Fault
 from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Project
+from ckptlint.project import Module, Project
 from ckptlint.source import Source
 from ckptlint.trial import Trials
 from ckptlint_rules import RULES, RuleModule
@@ -35,7 +35,9 @@ class Request:
     ``sources`` are all files of the project (whatever was asked for, plus what surrounds it);
     ``asked`` the display names of those whose findings are wanted; ``root`` the project's folder,
     where requirement files and settings show versions and backends; ``codes`` the rules to run.
-    With ``around`` the findings of all other files come along, without fixes.
+    With ``around`` the findings of all other files come along, without fixes. ``within`` names the
+    files whose functions are looked at, where not all of them can matter; ``backends`` are those
+    that the project shows, where that is known.
     """
 
     sources: Sequence[Source]
@@ -45,6 +47,8 @@ class Request:
     codes: Collection[str]
     fixes: bool = False
     around: bool = False
+    within: Collection[str] | None = None
+    backends: frozenset[str] | None = None
 
 
 def analyse(request: Request) -> tuple[Finding, ...]:
@@ -63,7 +67,7 @@ class _Analysis:
 
     def findings(self) -> Iterable[Finding]:
         world = World(self.project, self.knowledge)
-        modules = sorted(world.holders.modules, key=lambda module: module.source.display)
+        modules = sorted(self._looked_at(world), key=lambda module: module.source.display)
         result = survey(world, modules)
         yield from self._complaints(result)
         yield from self._findings(world, result)
@@ -73,6 +77,12 @@ class _Analysis:
                 if finding.span.path in self.request.asked:
                     yield finding
         yield from self._broken()
+
+    def _looked_at(self, world: World) -> Iterable[Module]:
+        within = self.request.within
+        for module in world.holders.modules:
+            if within is None or module.source.display in within:
+                yield module
 
     def _broken(self) -> Iterable[Finding]:
         """Tell of the files that were needed and could not be read."""
@@ -107,6 +117,8 @@ class _Analysis:
 
     @cached_property
     def _backends(self) -> frozenset[str]:
+        if self.request.backends is not None:
+            return self.request.backends
         return evidence.backends(self.request.root, self.request.sources, self.knowledge)
 
     def _told(

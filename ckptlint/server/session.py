@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ckptlint import catalogue
+from ckptlint import catalogue, evidence
 from ckptlint.config import Overrides, Settings, load
 from ckptlint.config_file import CONFIG_NAMES
 from ckptlint.discovery import Discovery, ProjectFiles, discover
-from ckptlint.engine import Request
+from ckptlint.engine import Request, analyse
 from ckptlint.facts import FactSet
 from ckptlint.finding import Applicability
+from ckptlint.knowledge import Knowledge
 from ckptlint.project import display_path
 from ckptlint.reading import read, source
 from ckptlint.runner import Mode, Report, Runner
 from ckptlint.server.documents import Desk
+from ckptlint.server.narrow import narrowed
 from ckptlint.source import Source, SourceError
 
 # In an editor the settings decide what is checked: a file that is excluded shows nothing.
@@ -37,6 +39,7 @@ class Session:
     _found: tuple[tuple[Path, ...], Discovery] | None = None
     _settings: dict[Path, tuple[int, int] | None] = field(default_factory=dict)
     _sources: dict[Path, tuple[object, Source]] = field(default_factory=dict)
+    _backends: dict[Path, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> FactSet:
@@ -59,8 +62,23 @@ class Session:
 
     def _run(self, desk: Desk, mode: Mode) -> Report:
         found = self._discovery(desk)
-        runner = Runner(self.cwd, self.facts, mode, reader=lambda path, _: self._read(path, desk))
+        runner = Runner(
+            self.cwd,
+            self.facts,
+            mode,
+            analyse=lambda request: analyse(self._narrowed(request)),
+            reader=lambda path, _: self._read(path, desk),
+        )
         return runner.run(found)
+
+    def _narrowed(self, request: Request) -> Request:
+        """Look at what the open files need; what backends the project shows is asked once."""
+        known = self._backends.get(request.root)
+        if known is None:
+            knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
+            known = evidence.backends(request.root, request.sources, knowledge)
+            self._backends[request.root] = known
+        return narrowed(request, known)
 
     def request(self, desk: Desk, path: Path) -> Request | None:
         """Return what the analysis needs to look at one open file, its source first, or None when
@@ -77,12 +95,14 @@ class Session:
                 sources.append(self._read(each, desk))
             except SourceError:
                 continue  # told where it is checked
-        return Request(
-            sources,
-            (self.display(path),),
-            files.root,
-            self.facts + files.settings.facts,
-            files.settings.codes,
+        return self._narrowed(
+            Request(
+                sources,
+                (self.display(path),),
+                files.root,
+                self.facts + files.settings.facts,
+                files.settings.codes,
+            )
         )
 
     def display(self, path: Path) -> str:
@@ -114,7 +134,7 @@ class Session:
     def _discovery(self, desk: Desk) -> Discovery:
         paths = tuple(sorted(desk.documents))
         if self._found is None or self._found[0] != paths or self._settings_changed():
-            self._found, self._settings = None, {}
+            self._found, self._settings, self._backends = None, {}, {}
             found = discover(paths, self._settings_for, virtual=paths)
             self._found = (paths, found)
         return self._found[1]
