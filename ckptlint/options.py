@@ -192,9 +192,9 @@ _OPTIONS = (
         "Output",
         "--output-format",
         type=click.Choice(FORMATS),
-        help="How to report: full and concise for people; json for programs; github "
-        "(annotations), gitlab (Code Quality), sarif (code scanning), junit and rdjson "
-        "(reviewdog) for services.  [default: full; setting: output-format]",
+        help="How to report: full and concise for people; html as a page to publish; json for "
+        "programs; github (annotations), gitlab (Code Quality), sarif (code scanning), junit and "
+        "rdjson (reviewdog) for services.  [default: full; setting: output-format]",
     ),
     _option(
         "Output",
