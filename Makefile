@@ -11,7 +11,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint docs browser clean
+.PHONY: demo test lint docs browser chaos clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -50,6 +50,11 @@ $(VENV)/.test: pyproject.toml runtime_shim/pyproject.toml | $(VENV)/bin/python
 	$(PIP) install lightning accelerate transformers
 	DS_BUILD_OPS=0 $(PIP) install deepspeed --no-build-isolation
 	@touch $@ $(VENV)/.demo
+
+# Kills the runtime's examples at every file-system event of their saves. Takes half an hour.
+chaos: $(VENV)/.test
+	$(PIP) install ckpt-chaos
+	$(BIN)/python -m pytest tests/runtime/test_chaos.py -m slow
 
 clean:
 	rm -rf $(VENV)

@@ -22,7 +22,7 @@ from .errors import (
     name_ranks,
 )
 from .interception import Interception
-from .rounds import Round
+from .rounds import ALARM, Round
 from .verdicts import error_of, store_lost
 from .watcher import Watcher
 from .where import caller_outside_libraries, functions_on_stack
@@ -95,7 +95,7 @@ class Sanitizer:
         if "failures" in verdict:
             raise error_of(verdict, name, "collective") or CheckpointError(name)
         if number > 1:  # all have come here, so nobody reads the verdict before any more
-            for key in check.litter():
+            for key in [*check.litter(), *([ALARM] if channel.decides else [])]:
                 channel.store.drop(f"collectives/{number - 1}/{key}")
         if verdict["answer"]:
             raise _mismatch(verdict["answer"])

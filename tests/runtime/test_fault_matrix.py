@@ -18,7 +18,14 @@ from typing import Any
 import pytest
 import torch
 from harness import Outcome, attempt, run_ranks
-from layers import DISK_FULL, IO_ERROR, FailingLayer, KillingLayer, use
+from layers import (
+    DISK_FULL,
+    IO_ERROR,
+    FailingLayer,
+    KillingLayer,
+    needs_shards_in_the_layer,
+    use,
+)
 
 from ckptlint_runtime import (
     async_save_checkpoint,
@@ -100,11 +107,11 @@ def cells() -> Iterator[Any]:
                         continue
                     if fault in NEEDS_A_WRITER and not cell.writes:
                         continue
-                    yield pytest.param(
-                        cell,
-                        id=f"{fault}-rank{victim}-{mode}-world{world}".replace(" ", "_"),
-                        marks=[pytest.mark.slow] if heavy(cell) else [],
-                    )
+                    marks = [pytest.mark.slow] if heavy(cell) else []
+                    if fault in NEEDS_A_WRITER and "sharded" in mode:
+                        marks.append(needs_shards_in_the_layer)
+                    name = f"{fault}-rank{victim}-{mode}-world{world}"
+                    yield pytest.param(cell, id=name.replace(" ", "_"), marks=marks)
 
 
 @pytest.mark.parametrize("cell", list(cells()))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from harness import attempt, run_ranks
-from layers import KillingLayer, use
+from layers import KillingLayer, needs_shards_in_the_layer, use
 
 from ckptlint_runtime import CheckpointError, load_checkpoint, save_checkpoint
 
@@ -37,6 +37,7 @@ def test_a_rank_that_does_not_come(tmp_path: Path) -> None:
         assert "keeps rank 2 from this call" in lines[2]
 
 
+@needs_shards_in_the_layer
 def test_a_rank_that_dies_while_it_writes(tmp_path: Path) -> None:
     def program(rank: int) -> Any:
         if rank == 1:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 from harness import run_ranks
+from layers import needs_shards_in_the_layer
 
 import ckptlint_runtime
 from ckptlint_runtime import Progress, async_save_checkpoint, load_checkpoint, save_checkpoint
@@ -67,7 +68,7 @@ def test_the_record_names_the_slowest_rank_of_each_phase(tmp_path: Path, backgro
     assert collected["seconds"] >= 0.5
 
 
-@pytest.mark.parametrize("mode", ["full", "sharded"])
+@pytest.mark.parametrize("mode", ["full", pytest.param("sharded", marks=needs_shards_in_the_layer)])
 @pytest.mark.parametrize("background", [False, True])
 def test_a_callback_hears_of_every_write(tmp_path: Path, mode: str, background: bool) -> None:
     told: list[Progress] = []

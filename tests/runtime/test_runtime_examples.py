@@ -10,11 +10,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch.distributed.fsdp
 from harness import launched, run_ranks
 
 import ckptlint_runtime
 from ckptlint_runtime import latest_checkpoint
 
+needs_fsdp2 = pytest.mark.skipif(
+    not hasattr(torch.distributed.fsdp, "fully_shard"), reason="this torch has no FSDP2"
+)
 EXAMPLES = Path(ckptlint_runtime.__file__).parents[1] / "examples"
 
 
@@ -30,7 +34,7 @@ def be_rank(example: Path, argv: list[str], variables: list[dict[str, str]], ran
     ("script", "library", "count", "name"),
     [
         ("ddp", "torch", "--epochs", "epoch"),
-        ("fsdp2", "torch", "--steps", "step"),
+        pytest.param("fsdp2", "torch", "--steps", "step", marks=needs_fsdp2),
         ("deepspeed_zero3", "deepspeed", "--steps", "step"),
         ("lightning_trainer", "lightning", "--epochs", "epoch"),
         ("accelerate_state", "accelerate", "--steps", "step"),
