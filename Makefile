@@ -1,6 +1,7 @@
 # make demo   an environment, then the findings in the examples and the fixes for them
 # make test   an environment with everything the tests run, then all checks and tests
 # make docs   the documentation site, in build/site
+# make bench  ckptlint timed beside other tools on 2.2 million lines; needs a quiet machine
 # make browser   the report and the pictures opened in a real browser
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint docs browser chaos clean
+.PHONY: demo test lint docs bench browser chaos clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -31,6 +32,9 @@ lint: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.test
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/bench.py
 
 # The pages in a real browser; needs a chromium (Debian: apt-get install chromium).
 browser: $(VENV)/.test

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +55,8 @@ class Request:
 
 def analyse(request: Request) -> tuple[Finding, ...]:
     """Return the findings of the asked files in order, CKP900 among them, nothing suppressed."""
-    findings = in_deep_stack(lambda: list(_Analysis(request).findings()))
+    with _collector_off():
+        findings = in_deep_stack(lambda: list(_Analysis(request).findings()))
     return tuple(sorted(findings, key=lambda finding: finding.sort_key))
 
 
@@ -150,6 +153,18 @@ def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Fin
         Span(display, line, 1, line, 1, cell),
         "<module>",
     )
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Keep the garbage collector from walking syntax trees that grow and all stay in use."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def in_deep_stack(work: Callable[[], _T]) -> _T:
