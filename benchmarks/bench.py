@@ -2,7 +2,7 @@
 
 ``python benchmarks/bench.py [--runs N] [--folder DIR]`` downloads the packages below with pip
 (once), unpacks them and runs the tools in turn, so that whatever else the machine does meets all of
-them alike. It prints a Markdown table of medians: seconds on the wall, their ratio to ruff, and peak
+them alike. It prints a Markdown table of medians: seconds on the wall, their ratio to ruff, peak
 memory in MiB. ruff must be installed; ast-grep is timed where its command is found.
 """
 
