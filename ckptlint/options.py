@@ -76,7 +76,16 @@ class Sectioned(click.Command):
 
 
 class Suggesting(click.Group):
-    """A group that says what was probably meant by a command that there is not."""
+    """A group that says what was probably meant by a command that there is not, and ends with the
+    status of a shell when it is interrupted: 1 would say that there are findings."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("ckptlint: interrupted", err=True)
+            ctx.exit(130)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
