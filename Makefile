@@ -1,5 +1,6 @@
 # make demo   an environment, then the findings in the examples and the fixes for them
 # make test   an environment with everything the tests run, then all checks and tests
+# make programs   the fixes of 2,000 generated programs, which are run as each rank
 # make docs   the documentation site, in build/site
 # make bench  ckptlint timed beside other tools on 2.2 million lines; needs a quiet machine
 # make browser   the report and the pictures opened in a real browser
@@ -12,7 +13,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint docs bench browser chaos clean
+.PHONY: demo test lint programs docs bench browser chaos clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -23,6 +24,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest
+
+programs: $(VENV)/.test
+	CKPTLINT_PROGRAMS=2000 $(BIN)/python -m pytest tests/unit/test_fixing_programs.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

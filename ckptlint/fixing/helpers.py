@@ -41,18 +41,25 @@ def _predicate(
     fault: Fault, function: Function, operations: Sequence[ast.AST], purity: Purity
 ) -> str:
     """Return a test for rank 0 in terms of what the helper has: the object whose collective it
-    calls, or an import of torch."""
+    calls or hands on under the same name, or an import of torch."""
     owner = fault.call.name.rpartition(".")[0]
-    for operation in operations:
-        func = operation.func if isinstance(operation, ast.Call) else None
-        base = path_of(func.value) if isinstance(func, ast.Attribute) else None
-        if base is not None and operation is fault.main.operation.site.node:
-            for name, record in purity.knowledge.predicates.items():
-                if record.kind != "attribute" or record.scope != "global":
-                    continue
-                place, _, attribute = name.rpartition(".")
-                if place == owner and record.meaning in ("first", "rank"):
-                    return f"{base}.{attribute}" + (" == 0" * (record.meaning == "rank"))
+    main = fault.main.operation.site.node
+    func = main.func if isinstance(main, ast.Call) else None
+    base = path_of(func.value) if isinstance(func, ast.Attribute) else None
+    handed_on = {
+        part.id
+        for call in operations
+        if isinstance(call, ast.Call)
+        for part in (*call.args, *(keyword.value for keyword in call.keywords))
+        if isinstance(part, ast.Name)
+    }
+    if base is not None and (main in operations or base in handed_on):
+        for name, record in purity.knowledge.predicates.items():
+            place, _, attribute = name.rpartition(".")
+            if place != owner or record.kind != "attribute" or record.scope != "global":
+                continue
+            if record.meaning in ("first", "rank"):
+                return f"{base}.{attribute}" + (" == 0" if record.meaning == "rank" else "")
     for local, symbol in function.module.symbols.items():
         if isinstance(symbol, Import) and local not in Uses.of(function.node).stores:
             full = ".".join(part for part in (symbol.module, symbol.name) if part)

@@ -21,6 +21,7 @@ from ckptlint.fixing.scopes import Uses, contains, leaves, touch
 class Planner(Needs):
     """Plans one guarded block."""
 
+    may_return: bool = False  # whether every rank may return where the condition is the same
     _ahead: bool = False  # whether a collective follows what is planned next
 
     def plan(self, body: Sequence[ast.stmt]) -> Plan:
@@ -167,6 +168,8 @@ class Planner(Needs):
 
     def _other(self, statement: ast.stmt) -> list[Item]:
         uses = Uses.of(statement)
+        if self.may_return and self._ahead and leaves([statement]):
+            return [self._exit(statement)]
         if touch(uses.stores, self.needed):
             if not self.free(statement):
                 raise RefusedError("the collective needs a value that only some ranks have")
@@ -182,6 +185,23 @@ class Planner(Needs):
         if self._ahead:
             self.give_away(statement)
         return [Guarded((statement,))]
+
+    def _exit(self, statement: ast.stmt) -> Item:
+        """Let every rank take an exit that depends on nothing that differs between ranks."""
+        if not self._only_returns(statement):
+            raise RefusedError("some ranks may leave before the collective")
+        uses = Uses.of(statement)
+        self.bound |= uses.stores
+        self.needed |= uses.loads
+        return Kept(statement)
+
+    def _only_returns(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Return):
+            return statement.value is None or self.purity.pure(statement.value)
+        if not isinstance(statement, ast.If):
+            return self.free(statement)
+        self._condition(statement.test)
+        return all(map(self._only_returns, [*statement.body, *statement.orelse]))
 
     # -- the plan as a whole -----------------------------------------------------------------------
 

@@ -130,3 +130,43 @@ def save(args, engine: DeepSpeedEngine):
     engine.save_checkpoint(args.out, tag=tag)
 """,
     )
+
+
+def test_every_rank_takes_the_same_way_out_of_a_helper() -> None:
+    assert_fixed(
+        """\
+def write(accelerator: Accelerator, folder):
+    accelerator.save_state(folder)
+
+
+def keep(args, accelerator: Accelerator, step):
+    if step % args.every:
+        return
+    print("saving")
+    os.remove(args.last)
+    write(accelerator, args.out)
+
+
+def train(args, accelerator: Accelerator, step):
+    if accelerator.is_main_process:
+        keep(args, accelerator, step)
+""",
+        """\
+def write(accelerator: Accelerator, folder):
+    accelerator.save_state(folder)
+
+
+def keep(args, accelerator: Accelerator, step):
+    if step % args.every:
+        return
+    if accelerator.is_main_process:
+        print("saving")
+        os.remove(args.last)
+    write(accelerator, args.out)
+
+
+def train(args, accelerator: Accelerator, step):
+    keep(args, accelerator, step)
+""",
+        UNSAFE,
+    )

@@ -1,12 +1,13 @@
 """Generated programs, run before and after their fix as each rank would run them.
 
 Nothing may change on rank 0, every rank must make its collectives, and a safe fix must change
-nothing else on the other ranks.
+nothing else on the other ranks. ``make programs`` tries ten times as many as the suite does.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -23,7 +24,25 @@ GUARDS = (
     "a and leads",
     "leads and step % 2 == 0",
     "a and dist.get_rank() == 0 and not b",
+    "not dist.get_rank()",
+    "leads and (n := step) > 1",
 )
+HELPER = """\
+def keep(engine: DeepSpeedEngine, log, p):
+    folder = f"{p}-kept"
+    log("keeping", folder)
+    os.remove(folder)
+    engine.save_checkpoint(folder)
+    log("kept")
+
+
+def settle(log):
+    dist.barrier()
+
+
+"""
+EXITS = ("dist.get_rank() != 0", "not leads", "a and not leads")
+MAX_EXAMPLES = int(os.environ.get("CKPTLINT_PROGRAMS", "200"))
 
 
 def simple(number: int) -> st.SearchStrategy[str]:
@@ -42,6 +61,13 @@ def simple(number: int) -> st.SearchStrategy[str]:
             "engine.save_checkpoint('out', client_state=q)",
             "p = model.state_dict()",
             f"log({number}, model.state_dict())",
+            "dist.barrier()",
+            "keep(engine, log, p)",
+            "settle(log)",
+            "q = [p] if a else [step]",
+            "log(1) if b else log(2, p)",
+            "a and log(3)",
+            "engine.save_checkpoint(f'{p}') if a else log(4)",
             "pass  # nothing",
             "return",
         ]
@@ -52,7 +78,7 @@ def simple(number: int) -> st.SearchStrategy[str]:
 def blocks(draw: Callable[..., Any], depth: int, indent: str) -> list[str]:
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3 if depth else 2))):
-        kind = draw(st.sampled_from(["simple"] * 5 + ["if", "for", "try", "rank"]))
+        kind = draw(st.sampled_from(["simple"] * 6 + ["if", "elif", "for", "skip", "try", "rank"]))
         deeper = indent + "    "
         if kind == "simple" or not depth:
             lines.append(indent + draw(simple(draw(st.integers(0, 99)))))
@@ -61,6 +87,12 @@ def blocks(draw: Callable[..., Any], depth: int, indent: str) -> list[str]:
             lines += draw(blocks(depth - 1, deeper))
             if draw(st.booleans()):
                 lines += [f"{indent}else:", *draw(blocks(depth - 1, deeper))]
+        elif kind == "elif":
+            lines += [f"{indent}if a:", *draw(blocks(depth - 1, deeper))]
+            lines += [f"{indent}elif not b:", *draw(blocks(depth - 1, deeper))]
+        elif kind == "skip":
+            lines += [f"{indent}for step in range(2):", f"{deeper}if not leads:"]
+            lines += [f"{deeper}    continue", *draw(blocks(depth - 1, deeper))]
         elif kind == "rank":
             lines.append(f"{indent}if leads:")
             lines += draw(blocks(depth - 1, deeper))
@@ -74,13 +106,22 @@ def blocks(draw: Callable[..., Any], depth: int, indent: str) -> list[str]:
 
 @st.composite
 def programs(draw: Callable[..., Any]) -> str:
-    lines = [f"    if {draw(st.sampled_from(GUARDS))}:", *draw(blocks(2, " " * 8))]
-    if draw(st.integers(0, 3)) == 0:
-        lines += ["    else:", "        log('other')"]
+    shape = draw(st.sampled_from(["guard", "guard", "arms", "elif", "exit"]))
+    guard = draw(st.sampled_from(GUARDS))
+    if shape == "exit":
+        lines = [f"    if {draw(st.sampled_from(EXITS))}:", "        return"]
+        lines += draw(blocks(2, " " * 4))
+    elif shape == "elif":
+        lines = ["    if b:", *draw(blocks(1, " " * 8)), f"    elif {guard}:"]
+        lines += draw(blocks(2, " " * 8))
+    else:
+        lines = [f"    if {guard}:", *draw(blocks(2, " " * 8))]
+    if shape == "arms":
+        lines += ["    else:", *draw(blocks(1, " " * 8))]
     after = draw(st.sampled_from(["log('end')", "log('end', p)", "log('end', q)"]))
     head = "def run(engine: DeepSpeedEngine, model: FSDP, a, b, step, log, ask):"
     before = ["    leads = dist.get_rank() == 0", "    p, q = 'p', ['q']"]
-    return "\n".join([head, *before, *lines, f"    {after}", ""])
+    return HELPER + "\n".join([head, *before, *lines, f"    {after}", ""])
 
 
 @dataclass
@@ -110,13 +151,16 @@ def run(text: str, rank: int, a: bool, b: bool, step: int) -> Run:
     """Run the function of a program as one rank."""
     record = Run(rank)
     names: dict[str, Any] = {
-        "dist": SimpleNamespace(get_rank=lambda: rank),
+        "dist": SimpleNamespace(get_rank=lambda: rank, barrier=record.recorder("barrier")),
+        "os": SimpleNamespace(remove=record.recorder("remove")),
         "DeepSpeedEngine": object,
         "FSDP": object,
     }
-    [function] = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    exec(compile(ast.Module([function], []), "program", "exec"), names)
-    engine = SimpleNamespace(save_checkpoint=record.recorder("save_checkpoint"))
+    functions: list[ast.stmt] = [
+        node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
+    ]
+    exec(compile(ast.Module(functions, []), "program", "exec"), names)
+    engine = SimpleNamespace(save_checkpoint=record.recorder("save_checkpoint"), global_rank=rank)
     model = SimpleNamespace(state_dict=record.recorder("state_dict"))
     names["run"](engine, model, a, b, step, record.recorder("log"), record.recorder("ask"))
     return record
@@ -127,7 +171,7 @@ def situations() -> Iterator[tuple[bool, bool, int]]:
 
 
 @settings(
-    max_examples=200,
+    max_examples=MAX_EXAMPLES,
     deadline=None,
     derandomize=True,
     database=None,

@@ -257,11 +257,11 @@ def save(engine: DeepSpeedEngine, model):
     )
 
 
-def test_helper_that_leaves_on_the_way_is_refused() -> None:
+def test_helper_that_leaves_for_a_reason_of_its_own_is_refused() -> None:
     assert_refused(
         """\
 def keep(engine: DeepSpeedEngine, model, wanted):
-    if not wanted:
+    if not wanted():
         return
     torch.save(model, "model.pt")
     engine.save_checkpoint("out")
