@@ -23,14 +23,19 @@ class Partings:
     """Finds the functions of one project in which ranks may part."""
 
     def __init__(
-        self, project: Project, views: Views, holders: Holders, knowledge: Knowledge
+        self,
+        project: Project,
+        views: Views,
+        holders: Holders,
+        acting: Reach,
+        knowledge: Knowledge,
     ) -> None:
         self._lexicon = project.lexicon
         self._views = views
         self._holders = holders
         self._settings = knowledge.acting_settings
         self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
-        self._acting = Reach(views, knowledge.acting)
+        self._acting = acting
 
     def may_part(self, module: Module, node: FunctionNode) -> bool:
         """Say whether a test in a function may let ranks do different things that matter."""

@@ -73,7 +73,8 @@ class World:
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
         self._giving = Reach(self._views, knowledge.givers)
         self.holders = holders or Holders(project, self._views, knowledge)
-        self._partings = Partings(project, self._views, self.holders, knowledge)
+        self._acting = Reach(self._views, knowledge.acting)
+        self._partings = Partings(project, self._views, self.holders, self._acting, knowledge)
         self._differing = Reach(self._views, self.holders.names)
 
     def mentions(self, node: ast.AST) -> Mentions:
@@ -187,12 +188,12 @@ class World:
                     yield Site(module, caller.node), caller
             # A file whose top level only starts a program has no other half of anything.
             top = module.top_expressions
-            if any(map(leads, top)) and self._gives_besides(module, top, name):
+            if any(map(leads, top)) and self._acts_besides(module, top, name):
                 yield Site(module, module.tree), None
 
-    def _gives_besides(self, module: Module, nodes: Iterable[ast.AST], name: str) -> bool:
+    def _acts_besides(self, module: Module, nodes: Iterable[ast.AST], name: str) -> bool:
         return any(
-            self._giving.leads(module, each)
+            self._acting.leads(module, each)
             for said in map(self.mentions, nodes)
             for each in said.names | said.attributes
             if each != name
