@@ -225,8 +225,16 @@ class Knowledge:
         found = {name for name, each in self.conventions.items() if each.varies}
         found.update(name.rpartition(".")[2] for name, p in self.predicates.items() if p.varies)
         found.update(name.rpartition(".")[2] for name, g in self.guards.items() if g.ranks != "all")
-        # What is unlikely to differ is noticed where it is met; it is no reason to look further.
-        found.update(name.rpartition(".")[2] for name, d in self.divergent.items() if d.likely)
+        return frozenset(found)
+
+    @cached_property
+    def differing_names(self) -> frozenset[str]:
+        """Identifiers of what differs between ranks without being a rank: clocks, results that
+        only the root has.
+
+        What is unlikely to differ is noticed where it is met; it is no reason to look further.
+        """
+        found = {name.rpartition(".")[2] for name, each in self.divergent.items() if each.likely}
         found.update(
             name.rpartition(".")[2]
             for name, records in self.calls.items()

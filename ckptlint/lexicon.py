@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ckptlint.source import Source
+
+# For so few words a search in the text is quicker than a set of all its words.
+_FEW = 6
+_BASES = re.compile(rb"^[ \t]*class[ \t]+\w+[^\S\n]*\(([^)]*)\)", re.M)
+_WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
 
 class Lexicon:
@@ -17,11 +23,30 @@ class Lexicon:
 
     def mentioning(self, names: Collection[str]) -> Iterator[Source]:
         """Yield the files in which one of some identifiers stands, or may stand."""
-        wanted = {name.encode() for name in names}
-        wanted |= {b"def " + name for name in wanted}
+        wanted = {prefix + name.encode() for name in names for prefix in (b"", b"def ")}
+        lines = [b"\n%b\n" % word for word in wanted]
+        few = len(wanted) <= _FEW
         for source in self.sources:
-            if source.opaque or not wanted.isdisjoint(source.words.split(b"\n")):
+            words = source.words
+            if (
+                source.opaque
+                or (few and any(line in words for line in lines))
+                or (not few and not wanted.isdisjoint(words.split(b"\n")))
+            ):
                 yield source
+
+    def inheriting(self, name: str) -> Sequence[Source]:
+        """Return the files in which a class names one of this name among its bases."""
+        return self._heirs.get(name.encode(), ())
+
+    @cached_property
+    def _heirs(self) -> Mapping[bytes, list[Source]]:
+        found: dict[bytes, dict[Source, None]] = defaultdict(dict)
+        for source in self.sources:
+            for bases in _BASES.findall(source.code):
+                for word in _WORD.findall(bases):
+                    found[word][source] = None
+        return {word: list(sources) for word, sources in found.items()}
 
     def defining(self, name: str) -> Sequence[Source]:
         """Return the files in which a function or method of this name is defined."""

@@ -80,7 +80,7 @@ class Source:
         Words of comments and strings are among them. They are taken from the bytes, so that files
         that cannot matter are never parsed.
         """
-        return b"\n".join(set(_WORD.findall(self.code)))
+        return b"\n%b\n" % b"\n".join(set(_WORD.findall(self.code)))
 
     @cached_property
     def encoding(self) -> str:

@@ -8,6 +8,7 @@ is executed; what they hold there is for the interpreter to say.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from ckptlint.project import (
 )
 
 _ROUNDS = 4
+_MAX_FILES = 40
 _KEPT = ("int", "bool", "str")
 _Assigned = tuple[list[ast.expr], ast.expr]
 
@@ -40,6 +42,7 @@ class _Body:
     statements: tuple[ast.stmt, ...]
     assignments: tuple[_Assigned, ...]
     calls: tuple[ast.Call, ...]
+    tests: tuple[ast.expr, ...]
     runs_others: bool
 
     @classmethod
@@ -47,11 +50,12 @@ class _Body:
         parts = list(walk(node))
         calls = tuple(part for part in parts if isinstance(part, ast.Call))
         received = {part.arg for part in parts if isinstance(part, ast.arg)}
-        runs = any(last_name(call.func) in received for call in calls)
+        runs = any(isinstance(c.func, ast.Name) and c.func.id in received for c in calls)
         return cls(
             tuple(part for part in parts if isinstance(part, ast.Return | ast.If | ast.Global)),
             tuple(_assignments(part for part in parts if isinstance(part, ast.stmt))),
             tuple(call for call in calls if call.args or call.keywords),
+            tuple(part.test for part in parts if isinstance(part, ast.If | ast.IfExp)),
             runs or any(isinstance(part, ast.Yield) for part in parts),
         )
 
@@ -60,9 +64,10 @@ class Holders:
     """The names of one project that hold the rank, and the files that mention one."""
 
     def __init__(self, project: Project, views: Views, knowledge: Knowledge) -> None:
+        self._lexicon = project.lexicon
         self._views = views
         self._environment = knowledge.rank_variables
-        self.names = knowledge.rank_names
+        self.names = knowledge.rank_names | knowledge.differing_names
         self.modules: dict[Module, None] = {}
         self._bodies: dict[Function, _Body] = {}
         self._done: set[tuple[Function, frozenset[str]]] = set()
@@ -73,10 +78,26 @@ class Holders:
                 if module is not None:
                     self.modules[module] = None
             self._done.clear()
-            new = {name for module in self.modules for name in self._given(module)} - self.names
+            given = {name for module in self.modules for name in self._given(module)}
+            new = self._telling(given - self.names)
             if not new:
                 break
-            self.names |= frozenset(new)
+            self.names |= new
+
+    def _telling(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of some names that stand in few files: the others say nothing."""
+        counts = Counter(dict.fromkeys(names, 0))
+        for source in self._lexicon.sources:
+            words = {
+                word.rpartition(b" ")[2].decode("utf-8", "replace")
+                for word in source.words.split(b"\n")
+            }
+            counts.update(words & counts.keys())
+        return frozenset(
+            name
+            for name, count in counts.items()
+            if count <= _MAX_FILES and not name.startswith("__")
+        )
 
     def mentioned(self, module: Module, said: Mentions) -> bool:
         """Say whether a rank may be tested where these identifiers of a file stand."""
@@ -131,7 +152,7 @@ class Holders:
                 yield from holding.intersection(statement.names)
         for call in body.calls:
             yield from self._passed(function.module, call, holding)
-        if body.runs_others:
+        if body.runs_others and any(self._carries(test, holding) for test in body.tests):
             yield function.name
 
     def _passed(self, module: Module, call: ast.Call, holding: frozenset[str]) -> Iterator[str]:

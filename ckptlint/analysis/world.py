@@ -25,11 +25,14 @@ from ckptlint.project import (
     last_name,
     walk,
 )
+from ckptlint.source import Source
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
+
+_MAX_HEIRS = 16  # files
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class World:
         self.project = project
         self.knowledge = knowledge
         self._views = Views()
+        self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
         self._mentioned: dict[frozenset[str], bool] = {}
         self._digests: dict[ast.stmt, Digest] = {}
         self._holding: dict[ClassDefinition, frozenset[str]] = {}
@@ -174,7 +178,7 @@ class World:
         sought: Function | ClassDefinition = function
         if function.owner is not None and function.name.startswith("__"):
             name, sought = function.owner.name, function.owner
-        for module in self._seeing(function.module, name):
+        for module in self._seeing(function.module, self.project.lexicon.mentioning({name})):
             view = self._views.of(module)
 
             def leads(node: ast.AST, view: View = view) -> bool:
@@ -199,20 +203,30 @@ class World:
             if each != name
         )
 
-    def heirs(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
-        """Yield the classes of the project that name a class among their bases."""
-        for module in self._seeing(definition.module, definition.name):
-            for symbol in module.symbols.values():
-                if isinstance(symbol, ClassDefinition) and any(
-                    last_name(base) == definition.name
-                    and resolve(module, definition.name) is definition
-                    for base in symbol.node.bases
-                ):
-                    yield symbol
+    def heirs(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        """Return the classes of the project that name a class among their bases.
 
-    def _seeing(self, target: Module, name: str) -> Iterator[Module]:
-        """Yield the files that mention a name and may have it from a module."""
-        for source in self.project.lexicon.mentioning({name}):
+        A class with heirs in very many files is a framework's own; which of them is meant where,
+        nothing in the source tells, so none is returned.
+        """
+        known = self._heirs.get(definition)
+        if known is None:
+            sources = self.project.lexicon.inheriting(definition.name)
+            few = sources if len(sources) <= _MAX_HEIRS else ()
+            found = (
+                symbol
+                for module in self._seeing(definition.module, few)
+                for symbol in module.symbols.values()
+                if isinstance(symbol, ClassDefinition)
+                and any(last_name(base) == definition.name for base in symbol.node.bases)
+                and resolve(module, definition.name) is definition
+            )
+            known = self._heirs[definition] = tuple(found)
+        return known
+
+    def _seeing(self, target: Module, sources: Iterable[Source]) -> Iterator[Module]:
+        """Parse those of some files that may have a name from a module."""
+        for source in sources:
             if target.source in self.project.visible(source):
                 module = self.project.parsed(source)
                 if module is not None:
