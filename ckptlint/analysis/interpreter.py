@@ -109,10 +109,15 @@ class Interpreter(Blocks):
         key = (method, instance.definition)
         found = self._written_by.get(key)
         if found is None:
+            if method in self._stack:  # it is being executed: what it sets is not known yet
+                self._cut = min(self._cut, self._stack.index(method))
+                return {}
             self._written_by[key] = {}
             bare = Instance(instance.definition, exact=True)
             result = self.run(FunctionValue(method, None, bare), Arguments(complete=False))
             found = self._written_by[key] = result.attributes
+            if self._cut < len(self._stack):  # as far as a recursion let it be seen
+                del self._written_by[key]
         return found
 
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
