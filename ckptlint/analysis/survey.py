@@ -179,6 +179,7 @@ class _Surveyor:
         self.interpreters: dict[RankClass, Interpreter] = {}
         self.complaints: list[Complaint] = []
         self.seen: list[_Seen] = []
+        self._outside: dict[ast.AST, _Seen] = {}
 
     def located(self) -> Iterator[Located]:
         """Look at every function of the file that matters; drop what its callers balance."""
@@ -246,7 +247,12 @@ class _Surveyor:
         return found
 
     def _balanced(self, seen: _Seen, divergence: Divergence) -> bool:
-        """Say whether the function has callers, and every one of them has the other half."""
+        """Say whether the function has callers, and every one of them has the other half.
+
+        What ranks disagree on has no other half.
+        """
+        if divergence.kind == "divergent":
+            return False
         wanted = _site_keys([divergence])
         called = False
         for caller in self._callers(seen.entry):
@@ -265,7 +271,10 @@ class _Surveyor:
         for site, function in self.world.callers(entry.function):
             if site.node not in known:
                 name = function.qualname if function is not None else "<module>"
-                caller = self.look(_Entry(site, name, function), complain=False)
+                caller = self._outside.get(site.node)
+                if caller is None:
+                    caller = self.look(_Entry(site, name, function), complain=False)
+                    self._outside[site.node] = caller
                 if entry.node in caller.inlined:
                     yield caller
 
