@@ -81,6 +81,6 @@ def test_a_torn_file_names_itself_and_the_line_that_loads_it(tmp_path: Path) -> 
         load_checkpoint(path)
     first, second, *_ = str(caught.value).splitlines()
     assert first == f"load_checkpoint({str(path)!r}): rank 0 failed in the phase 'verify'"
-    assert "test_messages.py:" in second
+    assert "test_runtime_messages.py:" in second
     assert f"{path / 'state.pt'}: 100 bytes, " in second
     assert "(torn file)" in second
