@@ -193,7 +193,8 @@ def test_a_baseline_knows_findings_in_cells_wherever_these_move(workspace: Works
 def test_a_picture_names_the_cells(workspace: Workspace) -> None:
     workspace.put("train.ipynb", training())
     drawn = workspace.run("trace", "train.ipynb::train").stdout
-    assert "train.ipynb:cell 5:5" in drawn
+    assert drawn.startswith("train.ipynb  train")
+    assert "cell 5:5" in drawn
     assert "CKP101 line 5: only rank 0 reaches" in drawn
 
 
