@@ -36,7 +36,7 @@ def figure(picture: Picture, name: str) -> str:
 
 def _section(picture: Picture, number: int) -> str:
     notes = "".join(
-        f'<li><b class="code {note.severity}">{escape(note.code)}</b> line {escape(note.where)}: '
+        f'<li><b class="code {note.severity}">{escape(note.code)}</b> {escape(note.place)}: '
         f'{escape(note.message)}<br><span class="faint">{escape(note.help)}</span></li>'
         for note in picture.notes
     )

@@ -108,6 +108,11 @@ class Note:
     message: str
     help: str
 
+    @property
+    def place(self) -> str:
+        """The place as a reader of the file calls it: ``line 5``, or ``cell 3:5`` in a notebook."""
+        return f"line {self.where}" if self.where.isdigit() else self.where
+
 
 @dataclass(frozen=True)
 class Picture:

@@ -99,7 +99,7 @@ class _Drawing:
             yield "\n", ""
         for note in picture.notes:
             yield note.code, note.severity
-            yield f" line {note.where}: {note.message}\n", "strong"
+            yield f" {note.place}: {note.message}\n", "strong"
             yield "help", "help"
             yield f": {note.help}\n", ""
 

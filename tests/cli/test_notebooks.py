@@ -195,7 +195,7 @@ def test_a_picture_names_the_cells(workspace: Workspace) -> None:
     drawn = workspace.run("trace", "train.ipynb::train").stdout
     assert drawn.startswith("train.ipynb  train")
     assert "cell 5:5" in drawn
-    assert "CKP101 line 5: only rank 0 reaches" in drawn
+    assert "CKP101 cell 5:5: only rank 0 reaches" in drawn
 
 
 def test_standard_input_is_fixed_as_a_notebook(workspace: Workspace) -> None:
