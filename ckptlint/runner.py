@@ -89,9 +89,8 @@ class Runner:
 
     ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
-    reads the others, given the path and ``cwd``, and raises SourceError. A file for which
-    ``may_matter`` is false of its bytes is taken as checked without being parsed. ``draw`` makes
-    the pictures of a report that has some.
+    reads the others, given the path and ``cwd``, and raises SourceError. ``draw`` makes the
+    pictures of a report that has some.
     """
 
     cwd: Path
@@ -99,7 +98,6 @@ class Runner:
     mode: Mode = Mode()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     analyse: Analyse = analyse
-    may_matter: Callable[[bytes], bool] = lambda _: True
     noqa: bool = True
     reader: Callable[[Path, Path], Source] = read
     draw: Draw | None = None
@@ -226,8 +224,7 @@ class Runner:
             except SourceError as error:
                 failures[name] = error
             else:
-                if self.may_matter(found.code):
-                    sources[name] = found
+                sources[name] = found
         return sources, failures
 
     def _analysed(
