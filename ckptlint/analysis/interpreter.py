@@ -44,6 +44,7 @@ from ckptlint.project import (
 )
 
 _DEPTH = 20
+_TOO_DEEP = -1
 _NOTHING = Result(EMPTY, NONE, NEXT, frozenset(), {})
 
 
@@ -54,9 +55,12 @@ class Interpreter(Blocks):
         super().__init__(world, ranks, keys)
         self._results: dict[object, Result] = {}
         self._stack: list[Function] = []
-        # The lowest place in the stack at which a recursion was cut short: what stands above it
-        # has seen only part of the function there, so its result holds for this time only.
-        self._cut = 0
+        # Places in the stack at which a recursion was cut short since the innermost call began
+        # (``_TOO_DEEP`` for the depth). What stands above has seen only part of the function
+        # there, so its result is remembered in ``_partial`` until that function has ended.
+        self._cuts: set[int] = set()
+        self._partial: dict[object, tuple[Result, frozenset[int]]] = {}
+        self._until: dict[int, list[object]] = {}
         self._globals: dict[Module, dict[str, Value]] = {}
         self._modules: dict[Module, Result] = {}
         self._written_by: dict[tuple[Function, ClassDefinition], dict[str, Value]] = {}
@@ -110,14 +114,16 @@ class Interpreter(Blocks):
         found = self._written_by.get(key)
         if found is None:
             if method in self._stack:  # it is being executed: what it sets is not known yet
-                self._cut = min(self._cut, self._stack.index(method))
+                self._cuts.add(self._stack.index(method))
                 return {}
             self._written_by[key] = {}
             bare = Instance(instance.definition, exact=True)
+            outer, self._cuts = self._cuts, set()
             result = self.run(FunctionValue(method, None, bare), Arguments(complete=False))
             found = self._written_by[key] = result.attributes
-            if self._cut < len(self._stack):  # as far as a recursion let it be seen
+            if self._cuts:  # as far as a recursion let it be seen
                 del self._written_by[key]
+            self._cuts |= outer
         return found
 
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
@@ -126,23 +132,38 @@ class Interpreter(Blocks):
         found = self._results.get(key)
         if found is not None:
             return found
+        if key in self._partial:
+            found, cuts = self._partial[key]
+            self._cuts |= cuts
+            return found
         if value.function in self._stack:
-            self._cut = min(self._cut, self._stack.index(value.function))
+            self._cuts.add(self._stack.index(value.function))
             return _NOTHING
         if len(self._stack) > _DEPTH:
-            self._cut = -1
+            self._cuts.add(_TOO_DEEP)
             return _NOTHING
-        outer, self._cut = self._cut, len(self._stack)
+        depth = len(self._stack)
+        outer, self._cuts = self._cuts, set()
         self._stack.append(value.function)
         try:
             result = self._run(value, arguments)
         finally:
             self._stack.pop()
-            complete = self._cut >= len(self._stack)
-            self._cut = outer if complete else min(outer, self._cut)
-        if complete:
+            self._drop_partial(depth)
+            cuts = frozenset(self._cuts - {depth})
+            self._cuts = outer | cuts
+        if cuts:
+            self._partial[key] = (result, cuts)
+            self._until.setdefault(max(cuts), []).append(key)
+        else:
             self._results[key] = result
         return result
+
+    def _drop_partial(self, depth: int) -> None:
+        """Forget what was seen only in part because of the function that ended at this depth."""
+        for place in (depth, _TOO_DEEP) if depth == 0 else (depth,):
+            for key in self._until.pop(place, ()):
+                del self._partial[key]
 
     def _run(self, value: FunctionValue, arguments: Arguments) -> Result:
         function = value.function

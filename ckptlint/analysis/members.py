@@ -92,7 +92,7 @@ class Members(Namer):
                     return yes
                 if isinstance(base.yes, Const) and base.yes.value is None:
                     return no
-                return yes if yes == no else Choice(base.key, yes, no)
+                return self.keys.choose(base.key, yes, no)
             case ModuleValue():
                 found = self.global_value(base.module, name)
                 if found is not None:
@@ -210,7 +210,7 @@ class Members(Namer):
         ]
         for heir in heirs[:_MAX_HEIRS]:
             own = self.decorated(heir.methods[name], Instance(heir, base.attributes))
-            value = Choice(
+            value = self.keys.choose(
                 self.keys.number("class", heir.qualname, heir.module.source.display), own, value
             )
         return value

@@ -42,9 +42,7 @@ class RuleModule:
 
 
 def _module(module: ModuleType) -> RuleModule:
-    return RuleModule(
-        module.RULE, getattr(module, "check", None), getattr(module, "fix", None)
-    )
+    return RuleModule(module.RULE, getattr(module, "check", None), getattr(module, "fix", None))
 
 
 _MODULES = (
@@ -62,9 +60,7 @@ _MODULES = (
     ckp901_unused_suppression,
 )
 
-RULES: Mapping[str, RuleModule] = {
-    module.RULE.code: _module(module) for module in _MODULES
-}
+RULES: Mapping[str, RuleModule] = {module.RULE.code: _module(module) for module in _MODULES}
 
 
 def facts() -> FactSet:

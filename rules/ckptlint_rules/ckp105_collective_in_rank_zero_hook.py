@@ -97,9 +97,7 @@ def check(fault: Fault) -> Finding | None:
     if fault.divergence.kind not in ("decorator", "hook", "wrapper"):
         return None
     message = f"{fault.reaches} {fault.operation}{fault.chain}; {fault.consequence}"
-    return fault.finding(
-        RULE, message, "run the function on every rank and guard only its writes"
-    )
+    return fault.finding(RULE, message, "run the function on every rank and guard only its writes")
 
 
 def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:

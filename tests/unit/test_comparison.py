@@ -219,3 +219,18 @@ def test_results_do_not_depend_on_the_order_of_files() -> None:
     ]
     assert results[0] == results[1]
     assert [(f.span.path, f.span.line) for f in results[0]] == [("train.py", 6)]
+
+
+def test_methods_that_all_call_one_another_are_analysed() -> None:
+    """Every way through a recursion is not executed anew: their number doubles with each method."""
+    count = 18
+    methods = "\n".join(
+        f"    def step_{index}(self, again=0):\n"
+        f"        self.step_{(index + 1) % count}()\n"
+        f"        self.step_{(index + 1) % count}(1)\n"
+        f"        dist.get_rank()\n"
+        for index in range(count)
+    )
+    body = f"class Steps:\n{methods}\n    def run(self):\n        self.step_0()\n"
+    body += "        if dist.get_rank() == 0:\n            dist.barrier()\n"
+    assert codes(body) == ["CKP103"]
