@@ -87,6 +87,8 @@ def _be_rank(
     status: dict[str, Any] = {"status": "returned"}
     code = 0
     try:
+        # What the test process registered, such as deleting folders, is not a rank's to run.
+        atexit._clear()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         faulthandler.dump_traceback_later(limit - 1, file=sys.__stderr__)
         torch.set_num_threads(1)
