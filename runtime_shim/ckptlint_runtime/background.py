@@ -67,6 +67,7 @@ class PendingSave:
                 self._error = error = wrapped
             self._channel.background_error = error
             self._channel.background_error_seen = False
+            atexit.register(_report_at_exit, self._channel)
             _log.error("the background save of %s failed: %s", self.path, error)
         self._finished.set()
 
@@ -112,7 +113,6 @@ def async_save_checkpoint(
         channel.background = Thread(
             target=_finish, args=(call, request, tree, pending), name="ckptlint-save"
         )
-        atexit.register(_report_at_exit, channel)
         channel.background.start()
     return pending
 

@@ -111,7 +111,10 @@ def open_channel(group: dist.ProcessGroup | None = None) -> Channel:
 
 def _open(group: dist.ProcessGroup) -> Channel:
     ranks = tuple(dist.get_process_group_ranks(group))
-    digest = hashlib.sha256(repr((ranks, group.group_name)).encode()).hexdigest()[:16]
+    # The group of all goes by its name alone, so that ranks which were started with different
+    # world sizes meet and hear of it.
+    members = () if group is dist.distributed_c10d._get_default_group() else ranks
+    digest = hashlib.sha256(repr((members, group.group_name)).encode()).hexdigest()[:16]
     # A job may destroy its process groups and start new ones on the same store: the keys of the
     # former generation must not answer for this one.
     generation = _opened[digest] = _opened.get(digest, 0) + 1

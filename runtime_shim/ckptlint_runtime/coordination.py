@@ -15,6 +15,7 @@ from .errors import RanksDisagreeError, name_ranks
 from .manifest import complete
 from .settings import resolve_timeouts
 from .signals import report_sigterm
+from .verdicts import compare, disagreement
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -35,17 +36,7 @@ def run_on_rank_zero(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         call.enter({"function": f"{fn.__module__}.{getattr(fn, '__qualname__', repr(type(fn)))}"})
 
         def work() -> T | None:
-            if not channel.decides:
-                return None
-            result = fn(*args, **kwargs)
-            try:
-                json.dumps(result)
-            except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"the result of a function run on rank zero crosses ranks as JSON: {error}; "
-                    "return plain values, and share tensors with a collective"
-                ) from error
-            return result
+            return _plain(fn(*args, **kwargs)) if channel.decides else None
 
         answer: T = call.phase("run", work, lambda reports: reports[0])
         call.leave()
@@ -61,8 +52,28 @@ def agree(value: T, name: str) -> T:
     limits = resolve_timeouts(None, None)
     with channel.lock, report_sigterm(channel.linger):
         call = Call(channel, "agree", limits.enter, limits.work)
-        call.enter({name: value})
+        call.enter({"name": name})
+        differing = call.phase(
+            "compare",
+            lambda: {name: _plain(value)},
+            lambda reports: compare(channel.ranks, reports),
+            timeout=limits.enter,
+        )
         call.leave()
+    if differing:
+        raise disagreement("agree", differing)
+    return value
+
+
+def _plain(value: T) -> T:
+    """``value`` if JSON can hold it; else an error here, inside a phase, where all hear of it."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"the value crosses ranks as JSON: {error}; give plain values, and share tensors with "
+            "a collective"
+        ) from error
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,8 +62,15 @@ class SaveRequest:
         keep_last: int | None,
         progress: Callable[[Progress], None] | None,
     ) -> SaveRequest:
-        """The request with its path made absolute (against this process's working directory)."""
-        return cls(Path(os.path.abspath(path)), step, mode, overwrite, keep_last, progress)
+        """The request with its path made absolute (against this process's working directory).
+
+        A step may be any kind of whole number, a tensor too; TypeError for another thing.
+        """
+        try:
+            number = None if step is None else operator.index(step)
+        except TypeError:
+            raise TypeError(f"step is a whole number or None, not {step!r}") from None
+        return cls(Path(os.path.abspath(path)), number, mode, overwrite, keep_last, progress)
 
     def facts(self) -> dict[str, Any]:
         """What all ranks must agree on, in the order in which differences are reported."""

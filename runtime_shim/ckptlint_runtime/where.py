@@ -42,11 +42,21 @@ def describe_failure(rank: int, error: BaseException, called_at: str) -> Failure
     last = (own or outside)[-1] if outside else None
     where = called_at if last is None else _place(last.filename, last.lineno or 0, last.name)
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-8))
-    return Failure(rank, type(error).__name__, str(error)[:2000], where, text[-6000:])
+    return Failure(rank, type(error).__name__, _text_of(error)[:2000], where, text[-6000:])
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # the others must hear of the error all the same
+        return f"(it has no text: its __str__ raised {type(broken).__name__})"
 
 
 def _place(filename: str, line: int, function: str) -> str:
-    shown = os.path.relpath(filename) if filename.startswith(os.getcwd() + os.sep) else filename
+    try:
+        shown = filename.removeprefix(os.getcwd() + os.sep)
+    except OSError:  # the working directory was deleted
+        shown = filename
     return f"{shown}:{line} in {function}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from harness import attempt, run_ranks
+from harness import attempt, launched, run_ranks
 from layers import DISK_FULL, FailingLayer, use
 
 import ckptlint_runtime
@@ -140,6 +141,34 @@ def test_a_failure_nobody_asked_for_shows_at_exit(tmp_path: Path, asked: bool, s
     )
     assert done.returncode == status, done.stderr
     assert ("last background save failed" in done.stderr) is not asked
+
+
+def test_a_failure_nobody_asked_for_ends_every_rank_with_an_error(tmp_path: Path) -> None:
+    code = f"""
+        import sys
+        sys.path[:0] = [{SHIM!r}, {str(Path(__file__).parent)!r}]
+        import torch.distributed as dist
+        from layers import DISK_FULL, FailingLayer, use
+        import ckptlint_runtime as c
+        dist.init_process_group("gloo")
+        if dist.get_rank() == 0:
+            use(FailingLayer("write", DISK_FULL))
+        c.async_save_checkpoint({{"n": 1}}, {str(tmp_path / "a")!r})
+    """
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+            env={**os.environ, **variables},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for variables in launched(2)
+    ]
+    for process in ranks:
+        _, printed = process.communicate(timeout=180)
+        assert process.returncode == 1, printed
+        assert "the last background save failed" in printed
+        assert "rank 0 failed in the phase 'write'; nothing was published" in printed
 
 
 def test_a_save_still_running_at_exit_is_finished(tmp_path: Path) -> None:

@@ -48,6 +48,25 @@ def test_data_is_durable_before_its_name_is_and_the_name_before_the_pointer(
     assert calls[pointer + 1] == ("fsync_dir", tmp_path.name)
 
 
+def test_what_an_engine_wrote_is_durable_before_its_name_is(tmp_path: Path) -> None:
+    def save(_self: Any, folder: str, tag: str) -> None:
+        (Path(folder) / tag).mkdir()
+        (Path(folder) / tag / "shard").write_text("1")
+        (Path(folder) / "index").write_text(tag)
+
+    members = {"__module__": "deepspeed.runtime.engine", "save_checkpoint": save}
+    layer = RecordingLayer()
+    use(layer)
+    save_checkpoint(type("DeepSpeedEngine", (), members)(), tmp_path / "a")
+    calls = layer.calls
+    partial = next(name for operation, name in calls if operation == "mkdir")
+    order = [("fsync", "shard"), ("create", "manifest.json"), ("fsync", "manifest.json")]
+    order += [("fsync_dir", "engine"), ("fsync_dir", partial), ("rename", "a")]
+    places = [calls.index(call) for call in order]
+    assert places == sorted(places)
+    assert calls.index(("fsync", "index")) < calls.index(("create", "manifest.json"))
+
+
 def test_retention_comes_after_the_commit(tmp_path: Path) -> None:
     save_checkpoint({"n": 1}, tmp_path / "a")
     layer = RecordingLayer()

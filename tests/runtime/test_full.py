@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from harness import attempt, run_ranks, wait_for
+from harness import attempt, launched, run_ranks, wait_for
 
 from ckptlint_runtime import (
     CheckpointError,
@@ -22,8 +24,11 @@ from ckptlint_runtime import (
     load_checkpoint,
     run_on_rank_zero,
     save_checkpoint,
+    set_default_timeouts,
 )
 from ckptlint_runtime.errors import name_ranks
+from ckptlint_runtime.files import read_record
+from ckptlint_runtime.manifest import Manifest, write_manifest
 
 
 def model(value: float) -> torch.nn.Module:
@@ -102,6 +107,15 @@ def test_retention_keeps_the_newest_and_touches_nothing_else(tmp_path: Path) -> 
     ]
 
 
+def test_retention_counts_complete_checkpoints_only(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        save_checkpoint({"n": name}, tmp_path / name)
+    (tmp_path / "b" / "state.pt").write_bytes(b"torn")
+    save_checkpoint({"n": "c"}, tmp_path / "c", keep_last=2)
+    assert load_checkpoint(tmp_path / "a").values == {"n": "a"}
+    assert (tmp_path / "b" / "state.pt").read_bytes() == b"torn"
+
+
 def test_retention_never_deletes_what_was_just_saved_over_an_older_name(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         save_checkpoint({"n": name}, tmp_path / name)
@@ -119,6 +133,48 @@ def test_latest_skips_torn_and_unfinished_folders(tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "state.pt").write_bytes(b"half")
     assert latest_checkpoint(tmp_path) == tmp_path / "a"
+
+
+def test_a_checkpoint_set_aside_by_a_killed_replacement_is_found(tmp_path: Path) -> None:
+    aside = tmp_path / ".a.0123.replaced"
+    save_checkpoint({"n": 1}, tmp_path / "a").rename(aside)
+    assert latest_checkpoint(tmp_path) == tmp_path / "a"
+    loaded = load_checkpoint(tmp_path / "a")
+    assert (loaded.values, loaded.folder) == ({"n": 1}, aside)
+    save_checkpoint({"n": 2}, tmp_path / "b", keep_last=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "latest"]
+
+
+@pytest.mark.parametrize(
+    ("verify", "notices"), [("checksum", {"flip", "cut"}), ("size", {"cut"}), ("none", set())]
+)
+def test_how_much_is_verified_is_the_callers_choice(
+    tmp_path: Path, verify: str, notices: set[str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "data").write_bytes(bytes(100))
+    record = read_record(tmp_path / "a" / "data")
+    # An engine's files: nothing but the verification reads them.
+    manifest = Manifest("engine:x", None, 1, "0", 0, "", files={"data": record})
+    write_manifest(tmp_path / "a", manifest)
+    for harm, content in {"": bytes(100), "flip": bytes(99) + b"1", "cut": bytes(99)}.items():
+        (tmp_path / "a" / "data").write_bytes(content)
+        found = attempt(lambda: load_checkpoint(tmp_path / "a", verify=verify))
+        assert found["status"] == ("raised" if harm in notices else "returned"), harm
+
+
+def test_another_word_for_verify_is_refused(tmp_path: Path) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a")
+    with pytest.raises(RankFailedError, match="verify is one of checksum, size, none"):
+        load_checkpoint(tmp_path / "a", verify="sha256")
+
+
+def test_objects_of_any_class_load_only_where_the_caller_trusts_them(tmp_path: Path) -> None:
+    day = datetime.date(2020, 2, 29)
+    save_checkpoint({"day": day}, tmp_path / "a")
+    with pytest.raises(RankFailedError, match="weights_only"):
+        load_checkpoint(tmp_path / "a")
+    assert load_checkpoint(tmp_path / "a", weights_only=False).values == {"day": day}
 
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "gone"])
@@ -164,6 +220,14 @@ def test_names_of_the_runtime_itself_are_refused(tmp_path: Path, name: str) -> N
         save_checkpoint({"n": 1}, tmp_path / name)
 
 
+@pytest.mark.parametrize("step", [7, torch.tensor(7)], ids=["int", "tensor"])
+def test_a_step_is_a_whole_number_of_any_kind(tmp_path: Path, step: Any) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a", step=step)
+    assert load_checkpoint(tmp_path / "a").step == 7
+    with pytest.raises(TypeError, match=r"step is a whole number or None, not 1\.5"):
+        save_checkpoint({"n": 1}, tmp_path / "b", step=1.5)  # type: ignore[arg-type]
+
+
 def test_rank_zero_runs_it_once_and_all_get_the_result(tmp_path: Path) -> None:
     def once() -> dict[str, int]:
         with open(tmp_path / "calls", "a") as file:
@@ -198,6 +262,98 @@ def test_agreement_lists_who_brought_what() -> None:
     for outcome in run_ranks(3, program):
         assert outcome.value["error"] == "RanksDisagreeError"
         assert (outcome.value["name"], outcome.value["value"]) == ("epoch", {"0": [0, 1], "1": [2]})
+
+
+def test_a_value_that_is_not_plain_is_refused_on_all_ranks() -> None:
+    def program(rank: int) -> Any:
+        first = attempt(lambda: agree(torch.ones(1) if rank else 1, "x"))
+        return [first["error"], first["ranks"], first["cause"], agree(2, "x")]
+
+    zero, one = run_ranks(2, program)
+    assert zero.value == ["RankFailedError", [1], "", 2]
+    assert one.value == ["RankFailedError", [1], "TypeError", 2]
+
+
+@pytest.mark.parametrize("call", ["load", "latest", "agree", "run"])
+def test_a_rank_that_is_absent_from_any_call_is_named(tmp_path: Path, call: str) -> None:
+    save_checkpoint({"n": 1}, tmp_path / "a")
+    calls = {
+        "load": lambda: load_checkpoint(tmp_path / "a", timeout=0.5),
+        "latest": lambda: latest_checkpoint(tmp_path, timeout=0.5),
+        "agree": lambda: agree(1, "x"),
+        "run": lambda: run_on_rank_zero(dict),
+    }
+
+    def program(rank: int) -> Any:
+        set_default_timeouts(timeout=0.5)
+        return None if rank == 1 else attempt(calls[call])
+
+    zero, _, two = run_ranks(3, program)
+    for outcome in (zero, two):
+        assert (outcome.value["error"], outcome.value["ranks"]) == ("MissingRanksError", [1])
+        assert "within 0.5 s" in outcome.value["message"]
+
+
+def test_all_ranks_that_raised_are_listed(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        def state() -> dict[str, int]:
+            if rank != 1:
+                raise ValueError(f"on {rank}")
+            return {"n": 1}
+
+        return attempt(lambda: save_checkpoint(state, tmp_path / "a"))
+
+    for outcome in run_ranks(3, program):
+        assert (outcome.value["error"], outcome.value["ranks"]) == ("RankFailedError", [0, 2])
+        assert outcome.value["cause"] == ("" if outcome.rank == 1 else "ValueError")
+        assert "ValueError: on 0" in outcome.value["message"]
+        assert "ValueError: on 2" in outcome.value["message"]
+
+
+def test_an_error_without_text_reaches_the_others_too(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise KeyError("text")
+
+    def program(rank: int) -> Any:
+        def state() -> dict[str, int]:
+            if rank == 1:
+                raise Mute
+            return {"n": 1}
+
+        return attempt(lambda: save_checkpoint(state, tmp_path / "a"))
+
+    for outcome in run_ranks(2, program):
+        assert (outcome.value["error"], outcome.value["ranks"]) == ("RankFailedError", [1])
+        assert "Mute: (it has no text" in outcome.value["message"]
+
+
+def test_a_rank_whose_working_directory_is_gone_saves_all_the_same(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        if rank == 1:
+            (tmp_path / "gone").mkdir()
+            os.chdir(tmp_path / "gone")
+            (tmp_path / "gone").rmdir()
+        return str(save_checkpoint({"n": 1}, tmp_path / "a"))
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [str(tmp_path / "a")] * 2
+
+
+def test_ranks_started_with_different_world_sizes_are_told_apart(tmp_path: Path) -> None:
+    """torch's fake backend, because no other lets such a job start."""
+    fake_pg = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+    port = int(launched(2)[0]["MASTER_PORT"])
+
+    def program(rank: int) -> Any:
+        assert fake_pg is not None
+        store = dist.TCPStore("127.0.0.1", port, is_master=False, wait_for_workers=False)
+        dist.init_process_group("fake", store=store, rank=rank, world_size=2 + rank)
+        return attempt(lambda: save_checkpoint({}, tmp_path / "a"))
+
+    for outcome in run_ranks(2, program, process_group=False):
+        found = outcome.value
+        assert (found["error"], found["name"]) == ("RanksDisagreeError", "world size")
+        assert found["value"] == {"2": [0], "3": [1]}
 
 
 def test_a_call_of_another_kind_is_a_disagreement(tmp_path: Path) -> None:
@@ -245,10 +401,12 @@ def test_a_rank_that_comes_too_late_is_told_so_at_once(tmp_path: Path) -> None:
         assert (outcome.value["error"], outcome.value["ranks"]) == ("MissingRanksError", [1])
 
 
-def test_a_subgroup_saves_by_itself_and_outsiders_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["full", "sharded"])
+def test_a_subgroup_saves_by_itself_and_outsiders_are_refused(tmp_path: Path, mode: str) -> None:
     def program(rank: int) -> Any:
         group = dist.new_group([1, 2])
-        return attempt(lambda: save_checkpoint({"n": rank}, tmp_path / "a", group=group))
+        path = tmp_path / "a"
+        return attempt(lambda: save_checkpoint({"n": rank}, path, mode=mode, group=group))
 
     outcomes = run_ranks(3, program)
     assert [outcome.value["status"] for outcome in outcomes] == ["raised", "returned", "returned"]

@@ -11,12 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import torch.distributed as dist
 from harness import attempt, run_ranks
 
-from ckptlint_runtime import agree, coordination, latest_checkpoint, save_checkpoint
+from ckptlint_runtime import (
+    agree,
+    async_save_checkpoint,
+    coordination,
+    latest_checkpoint,
+    load_checkpoint,
+    run_on_rank_zero,
+    save_checkpoint,
+)
 from ckptlint_runtime.channel import open_channel
 from ckptlint_runtime.control_store import Pause
+from ckptlint_runtime.interception import Interception
 from ckptlint_runtime.rounds import Round
 
 
@@ -73,6 +83,25 @@ def test_no_value_is_pickled(tmp_path: Path) -> None:
         return len(posted)
 
     assert [outcome.value for outcome in run_ranks(2, program)] == [5, 5]
+
+
+def test_no_call_makes_a_collective(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        made: list[str] = []
+        watch = Interception(lambda name, _arguments: made.append(name))
+        watch.install()
+        for mode in ("full", "sharded"):
+            path = save_checkpoint({"n": 1, "t": torch.ones(3)}, tmp_path / mode, mode=mode)
+            load_checkpoint(path)
+            async_save_checkpoint({"n": 1}, tmp_path / f"{mode}2", mode=mode).result()
+        agree(1, "x")
+        run_on_rank_zero(dict)
+        assert latest_checkpoint(tmp_path) == tmp_path / "sharded2"
+        assert made == []
+        dist.barrier()
+        return made
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [["barrier"]] * 2
 
 
 @pytest.mark.parametrize("victim", [0, 1])
