@@ -36,6 +36,7 @@ class Namer(Evaluator):
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
         self._global_values: dict[tuple[Module, str], Value | None] = {}
+        self._stars: dict[Module, tuple[Module | str, ...]] = {}
 
     @abstractmethod
     def module_variables(self, module: Module) -> dict[str, Value]:
@@ -63,38 +64,59 @@ class Namer(Evaluator):
 
     def global_value(self, module: Module, name: str) -> Value | None:
         """Read a name of a module; None when the module does not bind it."""
-        key = (module, name)
-        if key in self._global_values:
-            return self._global_values[key]
-        self._global_values[key] = None  # modules that import each other in a circle end here
-        value = self._global_value(module, name)
-        if name in module.symbols:
-            self._global_values[key] = value
-        else:
-            del self._global_values[key]
-        return value
-
-    def _global_value(self, module: Module, name: str) -> Value | None:
-        symbol = module.symbols.get(name)
-        if isinstance(symbol, Function):
-            return self.decorated(symbol, None)
-        if isinstance(symbol, ClassDefinition):
-            return ClassValue(symbol)
-        if isinstance(symbol, Import):
-            return self.imported(module, symbol)
-        if name in module.assigned:
-            found = self.module_variables(module).get(name)
+        found = self._bound(module, name)
+        if found is not None:
+            return found
+        for star in self._starred(module):
+            if isinstance(star, Module):
+                found = self._bound(star, name)
+            elif self._recorded(f"{star}.{name}"):
+                found = External(f"{star}.{name}")
             if found is not None:
                 return found
-        for star in module.stars:
-            target = module.project.find(module, star.module, star.level)
-            if target is not None and target is not module:
-                found = self.global_value(target, name)
-                if found is not None:
-                    return found
-            elif self._recorded(f"{star.module}.{name}"):
-                return External(f"{star.module}.{name}")
         return None
+
+    def _bound(self, module: Module, name: str) -> Value | None:
+        """Read a name that a module binds itself, not by ``import *``."""
+        symbol = module.symbols.get(name)
+        if symbol is not None:
+            key = (module, name)
+            if key not in self._global_values:
+                self._global_values[key] = None  # modules that import each other in a circle
+                self._global_values[key] = self._defined(module, symbol)
+            if self._global_values[key] is not None:
+                return self._global_values[key]
+        return self.module_variables(module).get(name) if name in module.assigned else None
+
+    def _defined(self, module: Module, symbol: Function | ClassDefinition | Import) -> Value:
+        match symbol:
+            case Function():
+                return self.decorated(symbol, None)
+            case ClassDefinition():
+                return ClassValue(symbol)
+            case Import():
+                return self.imported(module, symbol)
+
+    def _starred(self, module: Module) -> tuple[Module | str, ...]:
+        """Return what a module imports by ``*``, at any depth: modules, and names of those that
+        are not the project's."""
+        known = self._stars.get(module)
+        if known is None:
+            found: dict[Module | str, None] = {}
+            stack = [module]
+            while stack:
+                current = stack.pop()
+                new: list[Module] = []
+                for star in current.stars:
+                    target = module.project.find(current, star.module, star.level)
+                    if target is None or target is current:
+                        found[star.module] = None
+                    elif target is not module and target not in found:
+                        found[target] = None
+                        new.append(target)
+                stack.extend(reversed(new))
+            known = self._stars[module] = tuple(found)
+        return known
 
     def imported(self, module: Module, target: Import) -> Value:
         """Follow an import into the project or out of it."""
