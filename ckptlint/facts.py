@@ -128,7 +128,8 @@ class Guard:
 
     ``ranks``: ``first``/``last`` of ``scope``; ``all`` for one that only orders the ranks.
     ``form = "wrapper"`` calls the function given as argument ``function``. ``synchronises`` says
-    that all ranks must enter it (it holds barriers of its own).
+    that all ranks must enter it (it holds barriers of its own), ``silences`` which calls do
+    nothing in what it runs.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Guard:
     scope: Scope = "global"
     function: int = 0
     synchronises: bool = False
+    silences: tuple[str, ...] = ()
     versions: str = ""
     framework: str = ""
 

@@ -13,6 +13,7 @@ from ckptlint.analysis.sequences import (
     Trace,
     before_exits,
     replace_yield,
+    settings_of,
     split_yield,
     without_failures,
 )
@@ -24,6 +25,7 @@ from ckptlint.analysis.values import (
     GuardMaker,
     Instance,
     Object,
+    Settings,
     Site,
     Symbol,
     Value,
@@ -125,12 +127,12 @@ class Blocks(Statements):
             frame.scopes |= test.rank.scopes
             if not test.taken:
                 return NEXT
-            with frame.guarded(test):
+            with frame.guarded(test), self.within(self.silenced(guard)):
                 return self._enter(frame, node, index + 1)
         self._bind_context(frame, item, value)
         context_trace = Trace(entered)
         if context_trace.yields:
-            with frame.capture() as body:
+            with frame.capture() as body, self.within(settings_of(context_trace)):
                 status = self._enter(frame, node, index + 1)
             parts = split_yield(context_trace)
             if parts is None:
@@ -156,9 +158,11 @@ class Blocks(Statements):
         if isinstance(node, ast.AsyncWith):
             names = ("__aenter__", "__aexit__")
         enter, leave = (self.instance_member(frame, value, name, site) for name in names)
+        settings: Settings = {}
         if isinstance(enter, FunctionValue):
             self.call(frame, enter, Arguments(), site)
-        with frame.capture() as body:
+            settings = self.run(enter, Arguments()).settings
+        with frame.capture() as body, self.within(settings):
             status = self._enter(frame, node, index + 1)
         with frame.capture() as after:
             if isinstance(leave, FunctionValue):

@@ -129,6 +129,7 @@ class Caller(ExternalCaller):
         return (
             self.world.interesting(function.module, function.node)
             or self.world.differs(function.module, function.node)
+            or any(function in each for each in self.world.setters(function.module).values())
             or not self.knowledge.members.isdisjoint(members)
             or not self._held(callee.bound).isdisjoint(members)
             or any(map(self._telling, arguments.positional))

@@ -127,7 +127,7 @@ class ExternalCaller(Guards):
     ) -> Value:
         """Emit a recorded call and give its result."""
         certain = not isinstance(callee.owner, Object) or callee.owner.certain
-        if record.who in ("all", "group"):
+        if record.who in ("all", "group") and record.name not in self.settings:
             group = self._group(record, arguments)
             handed = self.handed(frame, site)
             frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards), handed))

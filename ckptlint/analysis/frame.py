@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ckptlint.analysis.sequences import Item, Test, Trace
-from ckptlint.analysis.values import Closure, Value
+from ckptlint.analysis.values import Closure, Settings, Value
 from ckptlint.project import Function, Module
 
 NEXT, EXIT, RAISE = "next", "exit", "raise"
@@ -22,6 +22,7 @@ class Frame:
     local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
     expression that never returns (``sys.exit()``). ``failed_at`` is the statement of the body that
     ended in an exception. ``catching`` counts the ``try`` blocks around the statement that catch.
+    ``shared`` are the names that the function declares ``global``.
     """
 
     module: Module
@@ -37,6 +38,16 @@ class Frame:
     stopped: bool = False
     failed_at: ast.stmt | None = None
     catching: int = 0
+    shared: set[str] = field(default_factory=set)
+
+    @property
+    def settings(self) -> Settings:
+        """What the function has put into variables of its module so far."""
+        return {
+            (self.module, name): self.variables[name]
+            for name in self.shared
+            if name in self.variables
+        }
 
     @contextmanager
     def capture(self) -> Iterator[list[Item]]:
@@ -99,3 +110,4 @@ class Result:
     status: str
     scopes: frozenset[str]
     attributes: dict[str, Value]
+    settings: Settings = field(default_factory=dict)

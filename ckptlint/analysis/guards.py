@@ -20,6 +20,7 @@ from ckptlint.analysis.values import (
     GuardMaker,
     Partial,
     Rank,
+    Settings,
     Site,
     Value,
     marked,
@@ -108,6 +109,11 @@ class Guards(Members):
         scopes = {guard.scope} | ({"last"} if guard.ranks == "last" else set())
         return Test(site, kind, taken, Rank(frozenset(scopes)))
 
+    @staticmethod
+    def silenced(guard: Guard) -> Settings:
+        """Return the calls that do nothing in what a guard runs."""
+        return dict.fromkeys(guard.silences, NONE)
+
     def synchronisation(self, frame: Frame, guard: Guard, site: Site) -> Operation:
         """Return the barrier that a guard holds: every rank must enter it."""
         record = Call(guard.name, "all", "barrier", guard.source, framework=guard.framework)
@@ -122,7 +128,7 @@ class Guards(Members):
         frame.scopes |= test.rank.scopes
         if not test.taken:
             return Const(None, rank=test.rank)
-        with frame.guarded(test):
+        with frame.guarded(test), self.within(self.silenced(callee.guard)):
             return marked(self.call(frame, callee.inner, arguments, site), test.rank)
 
     def call_guard(self, frame: Frame, guard: Guard, arguments: Arguments, site: Site) -> Value:
@@ -147,7 +153,7 @@ class Guards(Members):
         else:
             frame.scopes |= test.rank.scopes
             if test.taken:
-                with frame.guarded(test):
+                with frame.guarded(test), self.within(self.silenced(guard)):
                     self.call(frame, function, inner, site)
         if guard.synchronises:
             frame.trace.append(self.synchronisation(frame, guard, site))

@@ -27,6 +27,7 @@ from ckptlint.analysis.values import (
     Items,
     Object,
     Rank,
+    Settings,
     Site,
     Symbol,
     Value,
@@ -86,7 +87,7 @@ class Interpreter(Blocks):
         """Execute a file as the main program."""
         found = self._modules.get(module)
         if found is None:
-            frame = Frame(module, None)
+            frame = Frame(module, None, shared=set(self.world.setters(module)))
             frame.variables["__name__"] = Const("__main__")
             status = self._guard_depth(frame, module.tree.body)
             found = self._modules[module] = self._result_of(frame, status)
@@ -96,10 +97,12 @@ class Interpreter(Blocks):
         """Execute a module's top level once, as an import would; return its variables."""
         found = self._globals.get(module)
         if found is None:
-            frame = Frame(module, None)
+            frame = Frame(module, None, shared=set(self.world.setters(module)))
             self._globals[module] = frame.variables
             frame.variables["__name__"] = Const(module.source.path.stem)
+            outer, self.settings = self.settings, {}
             self._guard_depth(frame, module.tree.body)
+            self.settings = outer
             found = self._globals[module] = frame.variables
         return found
 
@@ -126,9 +129,21 @@ class Interpreter(Blocks):
             self._cuts |= outer
         return found
 
+    def given(self, setter: Function) -> Settings:
+        """Return what a function puts into variables of its module."""
+        node = setter.node
+        if not (self.world.tests(setter.module, node) or self.world.gives(setter.module, node)):
+            return {}
+        bound = Instance(setter.owner, exact=True) if setter.owner is not None else None
+        outer, self.settings = self.settings, {}
+        result = self.run(FunctionValue(setter, None, bound), Arguments(complete=False))
+        self.settings = outer
+        return result.settings
+
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
         """Execute a function of the project; results are remembered."""
-        key = (value, arguments.positional, arguments.keywords, arguments.complete)
+        settings = frozenset(self.settings.items())
+        key = (value, arguments.positional, arguments.keywords, arguments.complete, settings)
         found = self._results.get(key)
         if found is not None:
             return found
@@ -202,6 +217,7 @@ class Interpreter(Blocks):
             RAISE if status == RAISE and _fails(frame) else NEXT,
             frozenset(frame.scopes),
             attributes,
+            frame.settings,
         )
 
     def _returned(self, frame: Frame) -> Value:

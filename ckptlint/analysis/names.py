@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ckptlint.analysis.expressions import Evaluator
 from ckptlint.analysis.frame import Frame
@@ -18,8 +20,12 @@ from ckptlint.analysis.values import (
     ModuleValue,
     Object,
     Rank,
+    Settings,
     Symbol,
     Value,
+    blank,
+    merge_divergent,
+    merge_ranks,
 )
 from ckptlint.analysis.world import World
 from ckptlint.project import (
@@ -37,10 +43,24 @@ class Namer(Evaluator):
         super().__init__(world, ranks, keys)
         self._global_values: dict[tuple[Module, str], Value | None] = {}
         self._stars: dict[Module, tuple[Module | str, ...]] = {}
+        self.settings: Settings = {}
 
     @abstractmethod
     def module_variables(self, module: Module) -> dict[str, Value]:
         """Execute a module's top level once and return its variables."""
+
+    @abstractmethod
+    def given(self, setter: Function) -> Settings:
+        """Return what a function puts into variables of its module."""
+
+    @contextmanager
+    def within(self, settings: Settings) -> Iterator[None]:
+        """Execute a block in which module variables have other values."""
+        outer, self.settings = self.settings, {**self.settings, **settings}
+        try:
+            yield
+        finally:
+            self.settings = outer
 
     @abstractmethod
     def decorated(
@@ -53,6 +73,8 @@ class Namer(Evaluator):
         found = frame.variables.get(name)
         if found is None and frame.closure is not None:
             found = frame.closure.get(name)
+        if found is None and name in frame.shared:
+            found = self.module_variables(frame.module).get(name)
         if found is None:
             found = self.global_value(frame.module, name)
         if found is not None:
@@ -86,7 +108,28 @@ class Namer(Evaluator):
                 self._global_values[key] = self._defined(module, symbol)
             if self._global_values[key] is not None:
                 return self._global_values[key]
-        return self.module_variables(module).get(name) if name in module.assigned else None
+        return self.assigned(module, name)
+
+    def assigned(self, module: Module, name: str) -> Value | None:
+        """Read a variable of a module: as its top level leaves it, or as functions set it."""
+        if (module, name) in self.settings:
+            return self.settings[module, name]
+        initial = self.module_variables(module).get(name) if name in module.assigned else None
+        setters = self.world.setters(module).get(name)
+        if not setters:
+            return initial
+        given = [self.given(setter).get((module, name)) for setter in setters]
+        values = [value for value in (initial, *given) if value is not None]
+        told = [value for value in values if not (blank(value) or _settled(value))]
+        if told and all(value == told[0] for value in told):
+            return told[0]
+        symbol = Symbol(
+            self.keys.number("global", module.source.display, name),
+            origin="name",
+            rank=merge_ranks(*(value.rank for value in told)),
+            divergent=merge_divergent(*map(self.keys.disagreement, told)),
+        )
+        return self.by_convention(module, name, symbol) if _plain(symbol) else symbol
 
     def _defined(self, module: Module, symbol: Function | ClassDefinition | Import) -> Value:
         match symbol:
@@ -168,6 +211,11 @@ class Namer(Evaluator):
             if isinstance(target, ast.Attribute):
                 return self.by_convention(frame.module, target.attr, value)
         return value
+
+
+def _settled(value: Value) -> bool:
+    """Say whether a value is a constant of all ranks: one that a function may change."""
+    return isinstance(value, Const) and value.rank is None
 
 
 def _plain(value: Value) -> bool:

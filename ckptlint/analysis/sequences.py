@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from ckptlint.analysis.values import Rank, Site
+from ckptlint.analysis.values import Rank, Setting, Site, Value
 from ckptlint.facts import Call, Hook
 from ckptlint.project import Function
 
@@ -125,9 +125,17 @@ class Scope:
 
 @dataclass(frozen=True)
 class Yield:
-    """Where a generator hands over: the body of the ``with`` goes here."""
+    """Where a generator hands over: the body of the ``with`` goes here.
 
-    shape: object = "yield"
+    ``settings`` are the module variables that the generator has set for it.
+    """
+
+    settings: tuple[tuple[Setting, Value], ...] = ()
+
+    @property
+    def shape(self) -> object:
+        """One is as good as another."""
+        return "yield"
 
 
 Item: TypeAlias = Operation | Exit | Branch | Loop | Scope | Yield
@@ -305,6 +313,20 @@ def without_failures(items: Trace) -> Trace:
         elif not (isinstance(item, Exit) and item.kind == "raise"):
             result.append(item)
     return Trace(result)
+
+
+def settings_of(items: Trace) -> dict[Setting, Value]:
+    """Return the module variables that a context manager sets for the body of a ``with``."""
+    found: dict[Setting, Value] = {}
+    for item in items:
+        match item:
+            case Yield():
+                found |= dict(item.settings)
+            case Branch():
+                found |= settings_of(item.yes) | settings_of(item.no)
+            case Loop() | Scope() if item.body.yields:
+                found |= settings_of(item.body)
+    return found
 
 
 def split_yield(items: Trace) -> tuple[Trace, Trace] | None:

@@ -74,13 +74,15 @@ class Statements(Caller):
         return NEXT
 
     def _unknown_only(self, frame: Frame, digest: Digest) -> bool:
-        """Say whether a dull statement reads nothing that is known."""
+        """Say whether a dull statement reads nothing known, and sets nothing that others read."""
+        if not frame.shared.isdisjoint(digest.stores):
+            return False
         for name in digest.loads:
             value = frame.variables.get(name)
             if value is None and frame.closure is not None:
                 value = frame.closure.get(name)
             if value is None and name in frame.module.assigned and frame.function is not None:
-                value = self.module_variables(frame.module).get(name)
+                value = self.assigned(frame.module, name)
             if value is not None and not blank(value):
                 return False
         return True
@@ -103,7 +105,7 @@ class Statements(Caller):
     def _yield(self, frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
         if node.value is not None:
             self.evaluate(frame, node.value)
-        frame.trace.append(Yield())
+        frame.trace.append(Yield(tuple(frame.settings.items())))
         return self.unknown("sent", frame, node)
 
     def _Yield(self, frame: Frame, node: ast.Yield) -> Value:
@@ -184,6 +186,10 @@ class Statements(Caller):
         return NEXT
 
     _AsyncFunctionDef = _FunctionDef
+
+    def _Global(self, frame: Frame, node: ast.Global) -> str:
+        frame.shared.update(node.names)
+        return NEXT
 
     def _Import(self, frame: Frame, node: ast.Import | ast.ImportFrom) -> str:
         if frame.function is None:

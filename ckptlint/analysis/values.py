@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ckptlint.facts import Guard
 from ckptlint.project import ClassDefinition, Function, Module
@@ -262,6 +262,11 @@ class Table(Value):
 
     entries: tuple[tuple[Any, Value], ...]
 
+
+# Values of module variables while a block is executed, by module and name; and the calls that do
+# nothing there, by their names.
+Setting: TypeAlias = tuple[Module, str] | str
+Settings: TypeAlias = Mapping[Setting, Value]
 
 NONE = Const(None)
 TRUE = Const(True)

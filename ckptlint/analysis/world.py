@@ -7,7 +7,7 @@ That is decided from identifiers, before anything is executed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ckptlint.analysis.holders import Holders
@@ -73,6 +73,7 @@ class World:
         self._mentioned: dict[frozenset[str], bool] = {}
         self._digests: dict[ast.stmt, Digest] = {}
         self._holding: dict[ClassDefinition, frozenset[str]] = {}
+        self._setters: dict[Module, dict[str, tuple[Function, ...]]] = {}
         self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
         self._giving = Reach(self._views, knowledge.givers)
@@ -194,6 +195,20 @@ class World:
             top = module.top_expressions
             if any(map(leads, top)) and self._acts_besides(module, top, name):
                 yield Site(module, module.tree), None
+
+    def setters(self, module: Module) -> Mapping[str, tuple[Function, ...]]:
+        """Return the functions of a module that set its variables, by the variables' names."""
+        known = self._setters.get(module)
+        if known is None:
+            known = {}
+            declares = b"global " in module.source.data
+            for function in module.functions if declares else ():
+                for node in walk(function.node):
+                    if isinstance(node, ast.Global):
+                        for name in node.names:
+                            known[name] = (*known.get(name, ()), function)
+            self._setters[module] = known
+        return known
 
     def _acts_besides(self, module: Module, nodes: Iterable[ast.AST], name: str) -> bool:
         return any(
