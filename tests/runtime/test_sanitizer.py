@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from harness import attempt, run_ranks, wait_for
 from torch.distributed import barrier as barrier_by_name
 
@@ -110,6 +111,24 @@ def test_a_rank_that_does_other_work_is_named_with_its_line(tmp_path: Path) -> N
 def evaluate_until(path: Path) -> None:
     while not path.exists():
         time.sleep(0.01)
+
+
+def test_a_save_that_one_rank_makes_alone_is_told_from_what_the_other_does(tmp_path: Path) -> None:
+    pytest.importorskip("numpy", reason="torch's object collectives need numpy")
+
+    def save_alone() -> Any:
+        writer = dcp.FileSystemWriter(tmp_path / "a")
+        return attempt(lambda: dcp.save({"t": torch.ones(3)}, storage_writer=writer))
+
+    def program(rank: int) -> Any:
+        sanitize(patience=15)
+        return save_alone() if rank == 0 else attempt(lambda: dist.all_reduce(torch.ones(3)))
+
+    for outcome in run_ranks(2, program):
+        found = outcome.value
+        assert (found["error"], found["name"]) == ("RanksDisagreeError", "collective")
+        assert re.search(r"rank 0 at .*test_sanitizer\.py:\d+ in .*: \w+\(", found["message"])
+        assert re.search(r"rank 1 at .*test_sanitizer\.py:\d+ in .*: all_red", found["message"])
 
 
 def test_collectives_of_groups_are_counted_by_group() -> None:
