@@ -25,6 +25,7 @@ _IMPORT = re.compile(
     rb"|import[ \t]+([^\n#;]+))",
     re.M,
 )
+_STAR = re.compile(rb"^[ \t]*from[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*\*", re.M)
 _NAME = re.compile(r"[^\W\d]\w*")
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
 
@@ -126,7 +127,6 @@ class Module:
     source: Source
     project: Project
     symbols: dict[str, Function | ClassDefinition | Import] = field(default_factory=dict)
-    stars: list[Import] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)
 
     @property
@@ -244,6 +244,7 @@ class Project:
         self._resolved: dict[tuple[str, str], Source | None] = {}
         self._imports: dict[Path, frozenset[Source]] = {}
         self._visible: dict[Path, frozenset[Source]] = {}
+        self._starred: dict[Path, tuple[Source | str, ...]] = {}
 
     def _dotted(self, path: str) -> str:
         relative = path.removeprefix(str(self.root)).lstrip(os.sep).removesuffix(".py")
@@ -307,6 +308,42 @@ class Project:
             }
             known = self._imports[source.path] = frozenset(each for each in found if each)
         return known
+
+    def starred(self, source: Source) -> tuple[Source | str, ...]:
+        """Return what a file imports by ``*``, at any depth, nearest first: files of the project,
+        and the names of modules that are not of the project."""
+        known = self._starred.get(source.path)
+        if known is None:
+            found: dict[Source | str, None] = {}
+            stack = [source]
+            while stack:
+                new: list[Source] = []
+                current = stack.pop()
+                for dots, dotted in _STAR.findall(current.code):
+                    name = dotted.decode("utf-8", "replace")
+                    target = self._locate(current.path, name, len(dots))
+                    if target is None or target is current:
+                        found[name] = None
+                    elif target is not source and target not in found:
+                        found[target] = None
+                        new.append(target)
+                stack.extend(reversed(new))
+            known = self._starred[source.path] = tuple(found)
+        return known
+
+    def giving(self, source: Source, name: str) -> Iterator[Module | str]:
+        """Yield what may give a file a name by ``import *``: modules that mention the name, and the
+        names of modules that are not of the project."""
+        starred = self.starred(source)
+        if starred:
+            mentioning = set(self.lexicon.mentioning((name,)))
+            for star in starred:
+                if isinstance(star, str):
+                    yield star
+                elif star in mentioning:
+                    module = self.parsed(star)
+                    if module is not None:
+                        yield module
 
     def _locate(self, importer: Path, dotted: str, level: int) -> Source | None:
         folder = self._dotted(os.path.dirname(importer))
@@ -443,9 +480,7 @@ def _collect(module: Module, body: Sequence[ast.stmt]) -> None:
             module.symbols[statement.name] = ClassDefinition(module, statement, statement.name)
         elif isinstance(statement, ast.Import | ast.ImportFrom):
             for name, target in imported_names(statement):
-                if name == "*":
-                    module.stars.append(target)
-                else:
+                if name != "*":
                     module.symbols.setdefault(name, target)
         elif isinstance(statement, ast.With):
             for item in statement.items:

@@ -8,8 +8,7 @@ is executed; what they hold there is for the interpreter to say.
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ckptlint.analysis.reach import Mentions, Views
@@ -24,6 +23,7 @@ from ckptlint.project import (
     last_name,
     walk,
 )
+from ckptlint.source import Source
 
 _ROUNDS = 4
 _MAX_FILES = 40
@@ -64,39 +64,40 @@ class Holders:
     """The names of one project that hold the rank, and the files that mention one."""
 
     def __init__(self, project: Project, views: Views, knowledge: Knowledge) -> None:
+        self._project = project
         self._lexicon = project.lexicon
         self._views = views
         self._environment = knowledge.rank_variables
-        self.names = knowledge.rank_names | knowledge.differing_names
+        self.names = knowledge.rank_names
         self.modules: dict[Module, None] = {}
         self._bodies: dict[Function, _Body] = {}
         self._done: set[tuple[Function, frozenset[str]]] = set()
-        new: Collection[str] = self.names | self._environment | knowledge.rank_hooks
-        for _ in range(_ROUNDS):
-            for source in project.lexicon.mentioning(new):
-                module = project.parsed(source)
-                if module is not None:
-                    self.modules[module] = None
-            self._done.clear()
-            given = {name for module in self.modules for name in self._given(module)}
-            new = self._telling(given - self.names)
-            if not new:
-                break
-            self.names |= new
+        self._spread(self.names | self._environment | knowledge.rank_hooks, lambda source: True)
+        # Clocks and random numbers are everywhere. They matter where something communicates that
+        # few files mention: in a large library most files only run models.
+        few = self._in_few_files(knowledge.acting)
+        speaking = set(self._lexicon.mentioning(few)) | {each.source for each in self.modules}
+        self.names |= knowledge.differing_names
+        self._spread(knowledge.differing_names, speaking.__contains__)
 
-    def _telling(self, names: Collection[str]) -> frozenset[str]:
+    def _spread(self, names: Collection[str], wanted: Callable[[Source], bool]) -> None:
+        """Find what names the code of some files gives what ``names`` hold, and so on."""
+        for _ in range(_ROUNDS):
+            sources = filter(wanted, self._lexicon.mentioning(names))
+            modules = [module for module in map(self._project.parsed, sources) if module]
+            self.modules.update(dict.fromkeys(modules))
+            given = {name for module in modules for name in self._given(module, names)}
+            names = self._in_few_files(given - self.names)
+            if not names:
+                break
+            self.names |= names
+
+    def _in_few_files(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some names that stand in few files: the others say nothing."""
-        counts = Counter(dict.fromkeys(names, 0))
-        for source in self._lexicon.sources:
-            words = {
-                word.rpartition(b" ")[2].decode("utf-8", "replace")
-                for word in source.words.split(b"\n")
-            }
-            counts.update(words & counts.keys())
         return frozenset(
             name
-            for name, count in counts.items()
-            if count <= _MAX_FILES and not name.startswith("__")
+            for name in names
+            if self._lexicon.count(name) <= _MAX_FILES and not name.startswith("__")
         )
 
     def mentioned(self, module: Module, said: Mentions) -> bool:
@@ -111,8 +112,11 @@ class Holders:
             )
         )
 
-    def _given(self, module: Module) -> Iterator[str]:
-        """Yield the names to which the code of a file gives the rank."""
+    def _given(self, module: Module, new: Collection[str]) -> Iterator[str]:
+        """Yield the names to which the code of a file gives the rank, by way of ``new`` names.
+
+        What other names lead to was found before: whatever carries one carries it by itself.
+        """
         fields: list[_Assigned] = [
             ([ast.Name(name)], value)
             for symbol in module.symbols.values()
@@ -120,17 +124,18 @@ class Holders:
             for name, (_, value) in symbol.fields.items()
             if value is not None
         ]
+        aliases = {name for name, known in module.aliases.items() if not known.isdisjoint(new)}
+        wanted = {name.encode() for name in aliases.union(new)}
         top = _assignments(module.top_statements)
         yield from self._held([*top, *fields], frozenset())
         for function in module.functions:
-            if self.mentioned(module, self._views.mentions(function.node)):
+            if not wanted.isdisjoint(module.source.words(function.node)):
                 yield from self._inside(function, frozenset())
 
     def _inside(self, function: Function, parameters: frozenset[str]) -> Iterator[str]:
         """Yield names that a function gives the rank, which ``parameters`` hold on entry."""
-        if (function, parameters) in self._done or isinstance(function.node, ast.Lambda):
+        if isinstance(function.node, ast.Lambda):
             return
-        self._done.add((function, parameters))
         body = self._bodies.get(function)
         if body is None:
             body = self._bodies[function] = _Body.of(function.node)
@@ -185,7 +190,8 @@ class Holders:
             names = names[1:]
         every = {*names, *(each.arg for each in arguments.kwonlyargs)}
         held = {names[i] for i in places if i < len(names)} | (every & set(keywords))
-        if held:
+        if held and (function, frozenset(held)) not in self._done:
+            self._done.add((function, frozenset(held)))
             yield from self._inside(function, frozenset(held))
 
     def _held(self, assignments: Iterable[_Assigned], holding: frozenset[str]) -> Iterator[str]:

@@ -42,7 +42,6 @@ class Namer(Evaluator):
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
         self._global_values: dict[tuple[Module, str], Value | None] = {}
-        self._stars: dict[Module, tuple[Module | str, ...]] = {}
         self.settings: Settings = {}
 
     @abstractmethod
@@ -89,7 +88,7 @@ class Namer(Evaluator):
         found = self._bound(module, name)
         if found is not None:
             return found
-        for star in self._starred(module):
+        for star in module.project.giving(module.source, name):
             if isinstance(star, Module):
                 found = self._bound(star, name)
             elif self._recorded(f"{star}.{name}"):
@@ -139,27 +138,6 @@ class Namer(Evaluator):
                 return ClassValue(symbol)
             case Import():
                 return self.imported(module, symbol)
-
-    def _starred(self, module: Module) -> tuple[Module | str, ...]:
-        """Return what a module imports by ``*``, at any depth: modules, and names of those that
-        are not the project's."""
-        known = self._stars.get(module)
-        if known is None:
-            found: dict[Module | str, None] = {}
-            stack = [module]
-            while stack:
-                current = stack.pop()
-                new: list[Module] = []
-                for star in current.stars:
-                    target = module.project.find(current, star.module, star.level)
-                    if target is None or target is current:
-                        found[star.module] = None
-                    elif target is not module and target not in found:
-                        found[target] = None
-                        new.append(target)
-                stack.extend(reversed(new))
-            known = self._stars[module] = tuple(found)
-        return known
 
     def imported(self, module: Module, target: Import) -> Value:
         """Follow an import into the project or out of it."""

@@ -80,19 +80,17 @@ def resolve(
     module: Module, name: str, hops: int = _HOPS
 ) -> Function | ClassDefinition | Module | None:
     """Follow a name of a module through imports to a definition of the project."""
+    found = _bound(module, name, hops)
+    if found is None:
+        for star in module.project.giving(module.source, name):
+            if isinstance(star, Module):
+                found = found or _bound(star, name, hops)
+    return found
+
+
+def _bound(module: Module, name: str, hops: int) -> Function | ClassDefinition | Module | None:
     symbol = module.symbols.get(name)
-    if isinstance(symbol, Import):
-        return _imported(module, symbol, hops)
-    if symbol is not None:
-        return symbol
-    if hops:
-        for star in module.stars:
-            target = module.project.find(module, star.module, star.level)
-            if target is not None and target is not module:
-                found = resolve(target, name, hops - 1)
-                if found is not None:
-                    return found
-    return None
+    return _imported(module, symbol, hops) if isinstance(symbol, Import) else symbol
 
 
 def _imported(
