@@ -8,7 +8,7 @@ has died, and so that the whole of it may run in a background thread.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import torch
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import Metadata
-from torch.distributed.checkpoint.planner import LoadPlan, SavePlan, WriteItem
+from torch.distributed.checkpoint.planner import LoadPlan, SavePlan, WriteItem, WriteItemType
 
 from . import files
 from .calls import Call
@@ -41,14 +41,16 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
     metadata: list[Metadata] = []
 
     def plan() -> Json:
-        # Keywords: the parameters changed their order after torch 2.2.
-        planner.set_up_planner(state_dict=dict(tree), is_coordinator=channel.decides)
+        # Keywords: the parameters changed their order after torch 2.2. As if every rank were the
+        # coordinator, because there the plans of others leave plain values out.
+        planner.set_up_planner(state_dict=dict(tree), is_coordinator=True)
         writer.set_up_storage_writer(channel.decides)
         local.append(writer.prepare_local_plan(planner.create_local_plan()))
         return plan_to_json(local[0])
 
     def plan_for_all(reports: list[Json]) -> None:
-        plans, found = planner.create_global_plan([plan_from_json(body) for body in reports])
+        wanted = _plain_values_once([plan_from_json(body) for body in reports])
+        plans, found = planner.create_global_plan(wanted)
         metadata.append(found)
         for index, (body, agreed) in enumerate(zip(reports, plans, strict=True)):
             kept = {(item.index.fqn, item.index.offset) for item in agreed.items}
@@ -120,6 +122,21 @@ def _read(
     plan: LoadPlan = reader.prepare_local_plan(planner.create_local_plan())
     (plan,) = reader.prepare_global_plan(planner.create_global_plan([plan]))
     reader.read_data(planner.finish_plan(plan), planner).wait()
+
+
+def _plain_values_once(plans: Sequence[SavePlan]) -> list[SavePlan]:
+    """Leave each plain value to the first rank that has it; torch would take any rank's."""
+    taken: set[str] = set()
+    left: list[SavePlan] = []
+    for plan in plans:
+        items = [
+            item
+            for item in plan.items
+            if item.type is not WriteItemType.BYTE_IO or item.index.fqn not in taken
+        ]
+        taken |= {item.index.fqn for item in items if item.type is WriteItemType.BYTE_IO}
+        left.append(dataclasses.replace(plan, items=items))
+    return left
 
 
 def _bytes_of(item: WriteItem) -> int:

@@ -339,6 +339,7 @@ def test_a_rank_whose_working_directory_is_gone_saves_all_the_same(tmp_path: Pat
     assert [outcome.value for outcome in run_ranks(2, program)] == [str(tmp_path / "a")] * 2
 
 
+@pytest.mark.skipif(torch.__version__ < "2.3", reason="torch 2.2 gives its fake group no name")
 def test_ranks_started_with_different_world_sizes_are_told_apart(tmp_path: Path) -> None:
     """torch's fake backend, because no other lets such a job start."""
     fake_pg = pytest.importorskip("torch.testing._internal.distributed.fake_pg")

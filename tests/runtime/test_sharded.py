@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +146,14 @@ def test_ddp_is_saved_under_the_names_of_the_module_inside(tmp_path: Path) -> No
     assert whole(target) == saved[0].value
 
 
-@pytest.mark.parametrize("mode", ["full", "sharded"])
+old_torch_fills_plain_modules_only = pytest.mark.skipif(
+    torch.__version__ < "2.3", reason="torch 2.2 does not load a whole tensor into a spread one"
+)
+
+
+@pytest.mark.parametrize(
+    "mode", [pytest.param("full", marks=old_torch_fills_plain_modules_only), "sharded"]
+)
 def test_tensor_parallel_modules_come_back_and_load_into_plain_ones(
     tmp_path: Path, mode: str
 ) -> None:
@@ -181,16 +187,19 @@ def test_tensor_parallel_modules_come_back_and_load_into_plain_ones(
 @pytest.mark.parametrize("mode", ["full", "sharded"])
 def test_a_plain_value_that_differs_is_the_first_ranks(tmp_path: Path, mode: str) -> None:
     def program(rank: int) -> Any:
-        return str(save_checkpoint({"n": rank, f"own{rank}": rank}, tmp_path / "a", mode=mode))
+        state = {"n": rank, f"own{rank}": rank}
+        if rank == 0:  # so that the other has less to write, and would be given the rest
+            state["busy"] = torch.zeros(1000)
+        return str(save_checkpoint(state, tmp_path / "a", mode=mode))
 
-    run_ranks(2, program)
-    own = {"own0": 0, "own1": 1} if mode == "sharded" else {"own0": 0}
-    assert load_checkpoint(tmp_path / "a").values == {"n": 0, **own}
+    assert [outcome.status for outcome in run_ranks(2, program)] == ["returned", "returned"]
+    values = dict(load_checkpoint(tmp_path / "a").values)
+    del values["busy"]
+    assert values == {"n": 0, "own0": 0} | ({"own1": 1} if mode == "sharded" else {})
 
 
 @pytest.mark.skipif(
-    sys.version_info >= (3, 12) and torch.__version__ < "2.4",
-    reason="this torch cannot compile on this Python",
+    torch.__version__ < "2.4", reason="torch 2.2 keeps the names that a compiled module has"
 )
 def test_a_compiled_module_is_saved_under_the_names_of_the_module_inside(tmp_path: Path) -> None:
     module = torch.compile(net(), backend="eager")
