@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -39,7 +40,7 @@ def prepare(call: Call, request: SaveRequest) -> None:
 def commit(
     call: Call,
     request: SaveRequest,
-    names: Iterable[str],
+    parts: Mapping[str, Any],
     records: Mapping[str, FileRecord],
     mode: str,
 ) -> None:
@@ -55,7 +56,7 @@ def commit(
         nonce=call.nonce,
         committed_at=time.time_ns(),
         torch=torch.__version__,
-        names=tuple(sorted(names)),
+        parts=dict(sorted(parts.items())),
         files=dict(sorted(records.items())),
     )
     write_manifest(partial, manifest)

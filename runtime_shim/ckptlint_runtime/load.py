@@ -120,14 +120,17 @@ def _load(
         return _load_engine(folder, manifest, engine, state)
     parts = None if state is None else parts_of(state)
     if parts is not None:
-        unknown = sorted(set(parts) - set(manifest.names))
+        unknown = sorted(set(parts) - set(manifest.parts))
         if unknown:
             raise CheckpointError(
                 f"{folder} has no part named {', '.join(unknown)}; it holds "
-                f"{', '.join(manifest.names) or 'nothing'}"
+                f"{', '.join(manifest.parts) or 'nothing'}"
             )
     if manifest.mode == "sharded":
-        tree = read_sharded(folder, templates(parts or {}))
+        wanted = {
+            name: shape for name, shape in manifest.parts.items() if parts is None or name in parts
+        }
+        tree = read_sharded(folder, wanted, templates(parts or {}))
     else:
         tree = read_full(folder, map_location=map_location, weights_only=weights_only)
     return tree if parts is None else restore(parts, tree, manifest.mode)

@@ -27,7 +27,8 @@ class Manifest:
 
     ``mode`` is ``"full"``, ``"sharded"`` or ``"engine:<kind>"``; ``committed_at`` is the first
     rank's wall clock in nanoseconds since 1970; ``files`` maps relative names to size (bytes) and
-    CRC-32; ``names`` are the top-level names of the state.
+    CRC-32; ``parts`` are the top-level names of the state, each with its shape where a sharded
+    checkpoint's flat names do not tell it (see :mod:`.shapes`), else None.
     """
 
     mode: str
@@ -36,7 +37,7 @@ class Manifest:
     nonce: str
     committed_at: int
     torch: str
-    names: tuple[str, ...] = ()
+    parts: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
 
     @property
@@ -65,7 +66,7 @@ def read_manifest(folder: Path) -> Manifest:
         if found != FORMAT:
             raise CheckpointError(f"{path}: format {found}, this version reads {FORMAT}")
         records = {name: FileRecord(**record) for name, record in body.pop("files").items()}
-        return Manifest(files=records, names=tuple(body.pop("names")), **body)
+        return Manifest(files=records, **body)
     except FileNotFoundError:
         raise CheckpointError(
             f"{folder} is not a complete checkpoint: it has no {NAME} (an interrupted save, or a "

@@ -26,6 +26,7 @@ from .dcp_files import writer_into
 from .files import FileRecord
 from .plans import plan_from_json, plan_to_json, results_from_json, results_to_json
 from .request import Meter, SaveRequest
+from .shapes import is_odd, reshaped, shape_of
 from .write import conclude_save, to_json
 
 Json = Any
@@ -39,6 +40,8 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
     writer, ledger = writer_into(folder, meter.wrote)
     local: list[SavePlan] = []
     metadata: list[Metadata] = []
+    #: By part, on the first rank: None, or the shape that its flat names do not tell.
+    parts: dict[str, Json] = {}
 
     def plan() -> Json:
         # Keywords: the parameters changed their order after torch 2.2. As if every rank were the
@@ -46,12 +49,17 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
         planner.set_up_planner(state_dict=dict(tree), is_coordinator=True)
         writer.set_up_storage_writer(channel.decides)
         local.append(writer.prepare_local_plan(planner.create_local_plan()))
-        return plan_to_json(local[0])
+        shapes = {name: shape_of(part) for name, part in tree.items()}
+        odd = {name: shape if is_odd(shape) else None for name, shape in shapes.items()}
+        return {**plan_to_json(local[0]), "parts": odd}
 
     def plan_for_all(reports: list[Json]) -> None:
         wanted = _plain_values_once([plan_from_json(body) for body in reports])
         plans, found = planner.create_global_plan(wanted)
         metadata.append(found)
+        for body in reports:
+            for name, shape in body["parts"].items():
+                parts.setdefault(name, shape)
         for index, (body, agreed) in enumerate(zip(reports, plans, strict=True)):
             kept = {(item.index.fqn, item.index.offset) for item in agreed.items}
             call.mail(
@@ -87,14 +95,16 @@ def write_sharded_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]
         return ledger.take([".metadata"])
 
     call.phase("plan", plan, plan_for_all)
-    conclude_save(call, request, "write", list(tree), write, "sharded", finish)
+    conclude_save(call, request, "write", parts, write, "sharded", finish)
 
 
-def read_sharded(folder: Path, templates: Mapping[str, Any]) -> dict[str, Any]:
-    """The tree that was saved. Reads without communication, each rank what it needs.
+def read_sharded(
+    folder: Path, parts: Mapping[str, Json], templates: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The tree of ``parts``, by name with their shapes, as they were saved.
 
-    Parts in ``templates`` are read into the tensors there (each rank its shards, whatever the
-    number of ranks that saved); the others are read whole.
+    Reads without communication, each rank what it needs: parts in ``templates`` into the tensors
+    there (each rank its shards, whatever the number of ranks that saved), the others whole.
     """
     metadata = FileSystemReader(folder).read_metadata()
     tree: dict[str, Any] = {name: part for name, part in templates.items()}
@@ -103,13 +113,16 @@ def read_sharded(folder: Path, templates: Mapping[str, Any]) -> dict[str, Any]:
     paths: Mapping[str, Any] = metadata.planner_data or {}
     flat: dict[str, Any] = {}
     for name, entry in metadata.state_dict_metadata.items():
-        if paths.get(name, (name,))[0] not in templates:
+        part = paths.get(name, (name,))[0]
+        if part in parts and part not in templates:
             flat[name] = _empty(entry)
     if flat:
         planner = DefaultLoadPlanner(flatten_state_dict=False, flatten_sharded_tensors=False)
         _read(folder, metadata, flat, planner)
     for name, value in flat.items():
         _put(tree, paths.get(name, (name,)), value)
+    for name in parts.keys() - templates.keys():
+        tree[name] = reshaped(parts[name], tree.get(name))
     return tree
 
 

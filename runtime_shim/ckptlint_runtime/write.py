@@ -28,7 +28,7 @@ def write_full_save(call: Call, request: SaveRequest, tree: Mapping[str, Any]) -
         records = write_full(partial_folder(call, request), tree, meter.wrote)
         return {"files": to_json(records)}
 
-    conclude_save(call, request, "write", list(tree), work, "full")
+    conclude_save(call, request, "write", dict.fromkeys(tree), work, "full")
 
 
 def write_engine_save(call: Call, request: SaveRequest, engine: Engine) -> None:
@@ -46,14 +46,14 @@ def write_engine_save(call: Call, request: SaveRequest, engine: Engine) -> None:
         check_complete(folder, records)
         return records
 
-    conclude_save(call, request, "sync", [], work, engine.mode, finish)
+    conclude_save(call, request, "sync", {}, work, engine.mode, finish)
 
 
 def conclude_save(
     call: Call,
     request: SaveRequest,
     phase: str,
-    names: list[str],
+    parts: Mapping[str, Json],
     work: Any,
     mode: str,
     finish: Any = lambda _reports: {},
@@ -61,6 +61,7 @@ def conclude_save(
     """The last phase: ``work`` on every rank returns its files' records; then the commit.
 
     ``finish`` runs on the first rank before the commit and returns records of files it adds.
+    ``parts`` are the names of the state with their shapes, known to the first rank by then.
     """
 
     def conclude(reports: list[Json]) -> Json:
@@ -68,7 +69,7 @@ def conclude_save(
         for report in reports:
             records.update(from_json(report["files"]))
         records.update(finish(reports))
-        commit(call, request, names, records, mode)
+        commit(call, request, parts, records, mode)
         return sum(record.size for record in records.values())
 
     size = call.phase(phase, work, conclude)

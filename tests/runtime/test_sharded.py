@@ -13,7 +13,12 @@ import torch.distributed.fsdp
 from harness import run_ranks
 from torch.distributed.checkpoint.state_dict import get_model_state_dict
 
-from ckptlint_runtime import async_save_checkpoint, load_checkpoint, save_checkpoint
+from ckptlint_runtime import (
+    RankFailedError,
+    async_save_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 needs_fsdp2 = pytest.mark.skipif(
     not hasattr(torch.distributed.fsdp, "fully_shard"), reason="this torch has no FSDP2"
@@ -60,6 +65,74 @@ def test_plain_values_and_nested_tensors_come_back(tmp_path: Path, world: int) -
     assert values["nested"]["text"] == "x"
     assert torch.equal(values["nested"]["list"][0], torch.ones(2))
     assert values["nested"]["list"][1] == 4
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {},
+        {"inner": {}, "x": 1},
+        {0: {"step": torch.ones(1)}, 10: {"step": torch.ones(1)}, 2: {}},
+        {"numbers": {1: 2, 0.5: 3, False: {}, None: 4}},
+        [{}, torch.ones(1), {"a": [{}, []]}],
+        [{}],
+        [(1, {2: 3}), [4, ()]],
+    ],
+    ids=str,
+)
+def test_containers_of_any_shape_come_back(tmp_path: Path, tree: Any) -> None:
+    save_checkpoint({"tree": tree}, tmp_path / "a", mode="sharded")
+    assert repr(load_checkpoint(tmp_path / "a").values["tree"]) == repr(tree)
+
+
+def test_a_key_that_would_not_come_back_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RankFailedError, match=r"with the key \(1, 2\), only .* mode='full' can"):
+        save_checkpoint({"a": {"b": {(1, 2): 3}}}, tmp_path / "a", mode="sharded")
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("trained", [False, True])
+def test_an_optimizer_comes_back_as_it_was(
+    tmp_path: Path, kind: Any, wrapped: bool, trained: bool
+) -> None:
+    def fresh(lr: float) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        module = net()
+        if wrapped:
+            module = torch.nn.parallel.DistributedDataParallel(module)
+        return module, kind(module.parameters(), lr=lr)
+
+    def program(rank: int) -> Any:
+        module, optimizer = fresh(0.1)
+        if trained:
+            module(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+        path = tmp_path / "a"
+        save_checkpoint({"model": module, "optimizer": optimizer}, path, mode="sharded")
+        module, target = fresh(0.3)
+        load_checkpoint(path, {"model": module, "optimizer": target})
+        saved, found = optimizer.state_dict(), target.state_dict()
+        if wrapped:  # torch's own way to collect an optimizer makes its state, of zeros
+            saved["state"] = saved["state"] or found["state"]
+        return [repr(saved), repr(found)]
+
+    for outcome in run_ranks(2, program):
+        assert outcome.status == "returned", outcome.message
+        assert outcome.value[0] == outcome.value[1]
+
+
+def test_each_rank_reads_what_it_asks_for_and_no_more(tmp_path: Path) -> None:
+    def program(rank: int) -> Any:
+        own = {f"own{rank}": torch.full((2,), float(rank))}
+        save_checkpoint({"n": 1, **own}, tmp_path / "a", mode="sharded")
+        return load_checkpoint(tmp_path / "a", {f"own{rank}": None}).values[f"own{rank}"].tolist()
+
+    assert [outcome.value for outcome in run_ranks(2, program)] == [[0.0, 0.0], [1.0, 1.0]]
+    (of_rank_one,) = (tmp_path / "a").glob("__1_*")
+    of_rank_one.write_bytes(b"")
+    values = load_checkpoint(tmp_path / "a", {"own0": None, "n": None}, verify="none").values
+    assert (values["own0"].tolist(), values["n"]) == ([0.0, 0.0], 1)
 
 
 def test_replicated_tensors_are_written_once(tmp_path: Path) -> None:
