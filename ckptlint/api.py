@@ -3,8 +3,18 @@
 from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.steps import Reached
 from ckptlint.fault import Fault
+from ckptlint.file_fault import FileFault
 from ckptlint.finding import Applicability, Confidence, Finding, Severity
-from ckptlint.fixing import Proposal, free_hook, keep_going, move_barrier, split_guard
+from ckptlint.fixing import (
+    Proposal,
+    add_barrier,
+    free_hook,
+    guard_write,
+    keep_going,
+    let_it_exist,
+    move_barrier,
+    split_guard,
+)
 from ckptlint.knowledge import Knowledge
 from ckptlint.rule import Rule
 
@@ -13,14 +23,18 @@ __all__ = [
     "Confidence",
     "Divergence",
     "Fault",
+    "FileFault",
     "Finding",
     "Knowledge",
     "Proposal",
     "Reached",
     "Rule",
     "Severity",
+    "add_barrier",
     "free_hook",
+    "guard_write",
     "keep_going",
+    "let_it_exist",
     "move_barrier",
     "split_guard",
 ]

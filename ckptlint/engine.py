@@ -17,6 +17,7 @@ from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
 from ckptlint.facts import FactSet
 from ckptlint.fault import Fault
+from ckptlint.file_fault import FileFault
 from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
@@ -36,7 +37,8 @@ class Request:
 
     ``sources`` are all files of the project (whatever was asked for, plus what surrounds it);
     ``asked`` the display names of those whose findings are wanted; ``root`` the project's folder,
-    where requirement files and settings show versions and backends; ``codes`` the rules to run.
+    where requirement files and settings show versions and backends; ``codes`` the rules to run;
+    ``shared_filesystem`` says whether the nodes share one (None: nobody knows).
     With ``around`` the findings of all other files come along, without fixes. ``within`` names the
     files whose functions are looked at, where not all of them can matter; ``backends`` are those
     that the project shows, where that is known.
@@ -51,6 +53,7 @@ class Request:
     around: bool = False
     within: Collection[str] | None = None
     backends: frozenset[str] | None = None
+    shared_filesystem: bool | None = None
 
 
 def analyse(request: Request) -> tuple[Finding, ...]:
@@ -83,7 +86,7 @@ class _Analysis:
 
     def _looked_at(self, world: World) -> Iterable[Module]:
         within = self.request.within
-        for module in world.holders.modules:
+        for module in world.looked_at:
             if within is None or module.source.display in within:
                 yield module
 
@@ -111,8 +114,8 @@ class _Analysis:
         )
         for fault, module, finding in self._told(result):
             if finding.span.path in self.request.asked:
-                if self.request.fixes and module.fix is not None:
-                    proposals = module.fix(fault, self.knowledge)
+                if self.request.fixes:
+                    proposals = module.proposals(fault, self.knowledge)
                     finding = replace(finding, fix=trials.first(proposals, fault, finding))
                 yield finding
             elif self.request.around:
@@ -126,7 +129,7 @@ class _Analysis:
 
     def _told(
         self, result: Survey, codes: Collection[str] | None = None
-    ) -> Iterable[tuple[Fault, RuleModule, Finding]]:
+    ) -> Iterable[tuple[Fault | FileFault, RuleModule, Finding]]:
         """Yield the findings of a survey, of all files, each with its fault and its rule."""
         wanted = self.request.codes if codes is None else codes
         for located in result.located:
@@ -138,6 +141,13 @@ class _Analysis:
                     finding = module.check(fault)
                     if finding is not None:
                         yield fault, module, finding
+        for contended in result.contended:
+            file_fault = FileFault(contended, self.request.shared_filesystem, self._backends)
+            for code, module in RULES.items():
+                if code in wanted and module.check_files is not None:
+                    finding = module.check_files(file_fault)
+                    if finding is not None:
+                        yield file_fault, module, finding
 
 
 def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Finding:

@@ -20,7 +20,18 @@ else:
 
 Who = Literal["all", "group", "one", "any"]
 Effect = Literal[
-    "save", "gather", "barrier", "collective", "forward", "setup", "load", "write", "delete", "read"
+    "save",
+    "gather",
+    "barrier",
+    "collective",
+    "forward",
+    "setup",
+    "load",
+    "write",
+    "create",
+    "rename",
+    "delete",
+    "read",
 ]
 Alone = Literal["hang", "partial", "error", "late", "ok"]
 Scope = Literal["global", "node", "group"]
@@ -36,14 +47,16 @@ class FactsError(Exception):
 class Call:
     """A function, method or context manager that ranks must reach together (or must not).
 
-    ``name`` is canonical and dotted, ``package.Class.method`` for a method. ``who`` must call:
-    ``all`` ranks of the job, all of a ``group``, exactly ``one``, or ``any``. ``backends`` limits
-    ``alone`` (what happens when only some ranks call) to those; ``otherwise`` holds elsewhere.
-    ``group`` and ``path`` name the argument (keyword, with ``group_position`` from 0 for a
-    positional one). ``clears`` lists positions of arguments that hold the same value on every rank
-    after the call, ``differs`` those whose value only the root has then. ``unless`` maps an
-    argument name to a value under which the call is local, ``when`` to the values one of which it
-    must have for the record to hold.
+    ``name`` is canonical and dotted, ``package.Class.method`` for a method; ``*.method`` is one of
+    an object of which nothing is known. ``who`` must call: ``all`` ranks of the job, all of a
+    ``group``, exactly ``one``, or ``any``. ``backends`` limits ``alone`` (what happens when only
+    some ranks call) to those; ``otherwise`` holds elsewhere. ``group`` and ``path`` name the
+    argument (keyword, with ``group_position`` and ``path_position`` from 0 for a positional one,
+    -1 for none); the path ``self`` is the object itself. ``positions`` gives those of the arguments
+    in ``when`` and ``unless``. ``clears`` lists positions of arguments that hold the same value on
+    every rank after the call, ``differs`` those whose value only the root has then. ``unless`` maps
+    an argument name to a value under which the call is local, ``when`` to the values one of which
+    it must have for the record to hold.
     ``property`` marks an attribute that communicates when it is read.
     """
 
@@ -59,6 +72,8 @@ class Call:
     group: str = ""
     group_position: int = -1
     path: str = ""
+    path_position: int = 0
+    positions: Mapping[str, Any] = field(default_factory=dict)
     clears: tuple[int, ...] = ()
     differs: tuple[int, ...] = ()
     result: Literal["all", "root", "own", "none"] = "all"

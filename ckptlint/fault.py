@@ -166,34 +166,22 @@ class Fault:
 
     # -- places --------------------------------------------------------------------------------
 
-    def span(self, site: Site) -> Span:
-        """Give a place as users count; a function stands for its ``def`` line."""
-        source = site.module.source
-        node = site.node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            offset = len("def ") if isinstance(node, ast.FunctionDef) else len("async def ")
-            start = source.column(node.lineno, node.col_offset)
-            return Span(
-                source.display, node.lineno, start, node.lineno, start + offset + len(node.name)
-            )
-        return source.span(node)
-
     @property
     def cause(self) -> Related:
         """The rank test, decorator or early exit that keeps ranks away."""
         divergence = self.divergence
         test = divergence.test
         if divergence.kind == "divergent":
-            return Related(self.span(test.site), f"ranks may disagree here: {test.reason}")
+            return Related(span_of(test.site), f"ranks may disagree here: {test.reason}")
         if divergence.exit is not None:
             text = f"{_who(divergence.absent)} leaves here ({divergence.exit.kind})"
-            return Related(self.span(divergence.exit.site), text)
+            return Related(span_of(divergence.exit.site), text)
         if test.kind == "hook" and test.hook is not None:
-            return Related(self.span(test.site), test.hook.reason or "runs on rank 0 only")
+            return Related(span_of(test.site), test.hook.reason or "runs on rank 0 only")
         if test.kind in ("decorator", "wrapper"):
-            return Related(self.span(test.site), f"runs on {_who(divergence.present)} only")
+            return Related(span_of(test.site), f"runs on {_who(divergence.present)} only")
         truth = "true" if test.taken else "false"
-        return Related(self.span(test.site), f"{truth} on {_who(divergence.present)} only")
+        return Related(span_of(test.site), f"{truth} on {_who(divergence.present)} only")
 
     @property
     def related(self) -> tuple[Related, ...]:
@@ -202,28 +190,28 @@ class Fault:
         divergence = self.divergence
         if divergence.exit is not None and divergence.kind == "divergent":
             text = f"some ranks may leave here ({divergence.exit.kind})"
-            places.append(Related(self.span(divergence.exit.site), text))
+            places.append(Related(span_of(divergence.exit.site), text))
         elif divergence.exit is not None:
             truth = "true" if divergence.test.taken else "false"
             places.append(
-                Related(self.span(divergence.test.site), f"{truth} on {_who(divergence.absent)}")
+                Related(span_of(divergence.test.site), f"{truth} on {_who(divergence.absent)}")
             )
         for other in divergence.others[:3]:
             who = "another rank" if divergence.kind == "divergent" else _who(divergence.absent)
             text = f"{who} reaches {spelled(other.operation.site)} instead"
             if other.operation.shape == self.main.operation.shape:
                 text = f"{_who(divergence.absent)} reaches it here, in another order"
-            places.append(Related(self.span(divergence.place(other)), text))
+            places.append(Related(span_of(divergence.place(other)), text))
         for scope in self.main.chain[divergence.inner_depth + 1 :]:
             text = f"calls {scope.function.qualname}()"
-            places.append(Related(self.span(scope.site), text, step=True))
+            places.append(Related(span_of(scope.site), text, step=True))
         if self.indirect:
             text = f"{self.operation} is called here"
-            places.append(Related(self.span(self.main.operation.site), text, step=True))
+            places.append(Related(span_of(self.main.operation.site), text, step=True))
         for reached in divergence.operations:
             if reached is not self.main and divergence.place(reached) != self.place:
                 text = f"{spelled(reached.operation.site)} stands under the same test"
-                places.append(Related(self.span(divergence.place(reached)), text))
+                places.append(Related(span_of(divergence.place(reached)), text))
         return tuple(dict.fromkeys(places))
 
     def finding(self, rule: Rule, message: str, help_: str) -> Finding:
@@ -237,14 +225,32 @@ class Fault:
             confidence,
             message,
             help_,
-            self.span(self.place),
+            span_of(self.place),
             self.function,
-            tuple(r for r in self.related if r.span != self.span(self.place)),
+            tuple(r for r in self.related if r.span != span_of(self.place)),
         )
+
+    @property
+    def present(self) -> Sequence[RankClass]:
+        """The ranks that were let in."""
+        return self.divergence.present
 
     def seen_from(self, reached: Reached) -> Fault:
         """Return the same fault told about another of its operations."""
         return Fault(replace(self.divergence, operations=(reached,)), self.function, self.backends)
+
+
+def span_of(site: Site) -> Span:
+    """Give a place as users count; a function stands for its ``def`` line."""
+    source = site.module.source
+    node = site.node
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        offset = len("def ") if isinstance(node, ast.FunctionDef) else len("async def ")
+        start = source.column(node.lineno, node.col_offset)
+        return Span(
+            source.display, node.lineno, start, node.lineno, start + offset + len(node.name)
+        )
+    return source.span(node)
 
 
 def spelled(site: Site) -> str:

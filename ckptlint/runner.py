@@ -254,6 +254,7 @@ class Runner:
             codes=files.settings.codes,
             fixes=self.mode.offer,
             around=judges_comments(files.settings, judged),
+            shared_filesystem=files.settings.shared_filesystem,
         )
 
     def _pictures(

@@ -11,6 +11,7 @@ from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
 from ckptlint.fault import Fault
+from ckptlint.file_fault import FileFault
 from ckptlint.finding import Edit, Finding, Fix
 from ckptlint.fixing import Proposal
 from ckptlint.project import Project
@@ -32,14 +33,16 @@ class Trials:
     judge: Judge
     _known: dict[tuple[Edit, ...], Survey | None] = field(default_factory=dict)
 
-    def first(self, proposals: Iterable[Proposal], fault: Fault, finding: Finding) -> Fix | None:
+    def first(
+        self, proposals: Iterable[Proposal], fault: Fault | FileFault, finding: Finding
+    ) -> Fix | None:
         """Return the first proposal that holds as a fix, or None."""
         for proposal in proposals:
             if self._holds(proposal, fault, finding):
                 return Fix(proposal.applicability, proposal.message, proposal.edits)
         return None
 
-    def _holds(self, proposal: Proposal, fault: Fault, finding: Finding) -> bool:
+    def _holds(self, proposal: Proposal, fault: Fault | FileFault, finding: Finding) -> bool:
         if proposal.edits not in self._known:
             self._known[proposal.edits] = self._rewritten(proposal)
         after = self._known[proposal.edits]
@@ -55,14 +58,14 @@ class Trials:
     def _before(self) -> Counter[tuple[str, str, str, str]]:
         return Counter(found.identity for found in self.judge(self.result))
 
-    def _same(self, after: Survey, fault: Fault) -> bool:
+    def _same(self, after: Survey, fault: Fault | FileFault) -> bool:
         """Say whether the ranks that were let in make the same calls as before.
 
         A rewrite that lost a condition would clear the finding, but let them do more.
         """
         for key, looked in after.looked.items():
             old = self.result.looked.get(key)
-            for ranks in fault.divergence.present:
+            for ranks in fault.present:
                 if old is not None and ranks in looked.traces and ranks in old.traces:
                     was = likeness(old.traces[ranks], old.keys)
                     if likeness(looked.traces[ranks], looked.keys) != was:

@@ -80,7 +80,7 @@ class Binder(Decider):
 
     def _unpack_one(self, frame: Frame, target: ast.expr, value: Value, index: int) -> None:
         part = Symbol(
-            self.keys.number("subscript", self.keys.of(value), index),
+            self.keys.number("subscript", self.keys.of(value), str(index)),
             each=isinstance(value, Symbol) and value.each,
             origin="call",
             rank=value.rank,

@@ -181,7 +181,7 @@ class Blocks(Statements):
             bound = (
                 value
                 if isinstance(value, Instance | Object)
-                else self.unknown("context", frame, item.context_expr)
+                else self.unknown("context", frame, item.context_expr, self.keys.of(value))
             )
             self.assign(frame, item.optional_vars, bound)
 

@@ -130,6 +130,7 @@ class Caller(ExternalCaller):
             self.world.interesting(function.module, function.node)
             or self.world.differs(function.module, function.node)
             or any(function in each for each in self.world.setters(function.module).values())
+            or self.world.writes(function.module, function.node)
             or not self.knowledge.members.isdisjoint(members)
             or not self._held(callee.bound).isdisjoint(members)
             or any(map(self._telling, arguments.positional))

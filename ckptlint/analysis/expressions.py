@@ -59,10 +59,12 @@ class Evaluator(Binder):
         if method is not None:
             value: Value = method(frame, node)
             return value
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                self.evaluate(frame, child)
-        return self.unknown("expression", frame, node)
+        parts = [
+            self.keys.of(self.evaluate(frame, child))
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.expr)
+        ]
+        return self.unknown("expression", frame, node, *parts)
 
     def _Constant(self, frame: Frame, node: ast.Constant) -> Value:
         return Const(node.value)
@@ -77,15 +79,18 @@ class Evaluator(Binder):
         return self.attribute(frame, self.evaluate(frame, node.value), node.attr, node)
 
     def _Call(self, frame: Frame, node: ast.Call) -> Value:
-        if isinstance(node.func, ast.Attribute):
-            base = self.evaluate(frame, node.func.value)
-            path = dotted(node.func)
-            callee = frame.variables.get(path) if path is not None else None
-            if callee is None:
-                callee = self.called_attribute(frame, base, node.func)
-        else:
+        site = Site(frame.module, node)
+        if not isinstance(node.func, ast.Attribute):
             callee = self.evaluate(frame, node.func)
-        return self.call(frame, callee, self.arguments(frame, node), Site(frame.module, node))
+            return self.call(frame, callee, self.arguments(frame, node), site)
+        base = self.evaluate(frame, node.func.value)
+        path = dotted(node.func)
+        known = frame.variables.get(path) if path is not None else None
+        callee = known or self.called_attribute(frame, base, node.func)
+        arguments = self.arguments(frame, node)
+        if isinstance(callee, Symbol):
+            self.call_method(frame, base, node.func.attr, arguments, site)
+        return self.call(frame, callee, arguments, site)
 
     @abstractmethod
     def lookup(self, frame: Frame, name: str) -> Value:
@@ -102,6 +107,12 @@ class Evaluator(Binder):
     @abstractmethod
     def call(self, frame: Frame, callee: Value, arguments: Arguments, site: Site) -> Value:
         """Call a value: emit what it does into the frame's trace, return what it gives."""
+
+    @abstractmethod
+    def call_method(
+        self, frame: Frame, base: Value, name: str, arguments: Arguments, site: Site
+    ) -> None:
+        """Emit what a method does by its name alone: nothing is known of the object."""
 
     def arguments(self, frame: Frame, node: ast.Call) -> Arguments:
         """Evaluate the arguments of a call in order."""

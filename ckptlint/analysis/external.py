@@ -11,9 +11,7 @@ from typing import Any, Literal
 from ckptlint.analysis.containers import CONTAINER, function, method
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.guards import Guards
-from ckptlint.analysis.sequences import (
-    Operation,
-)
+from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.values import (
     NONE,
     ClassValue,
@@ -98,20 +96,22 @@ class ExternalCaller(Guards):
 
     def _applies(self, record: Call, arguments: Arguments, owner: Value | None = None) -> bool:
         for path, wanted in record.when.items():
-            value = self._setting(path, arguments, owner)
+            value = self._setting(record, path, arguments, owner)
             options = wanted if isinstance(wanted, list) else [wanted]
             if not (isinstance(value, Const) and value.value in options):
                 return False
         for path, unwanted in record.unless.items():
-            value = self._setting(path, arguments, owner)
+            value = self._setting(record, path, arguments, owner)
             if isinstance(value, Const) and value.value == unwanted:
                 return False
         return True
 
     @staticmethod
-    def _setting(path: str, arguments: Arguments, owner: Value | None) -> Value | None:
+    def _setting(
+        record: Call, path: str, arguments: Arguments, owner: Value | None
+    ) -> Value | None:
         name, _, inner = path.partition(".")
-        value = owner if name == "self" else arguments.get(name)
+        value = owner if name == "self" else arguments.get(name, record.positions.get(name, -1))
         if not inner:
             return value
         if value is None:  # the object may have been passed by position
@@ -127,10 +127,16 @@ class ExternalCaller(Guards):
     ) -> Value:
         """Emit a recorded call and give its result."""
         certain = not isinstance(callee.owner, Object) or callee.owner.certain
-        if record.who in ("all", "group") and record.name not in self.settings:
-            group = self._group(record, arguments)
-            handed = self.handed(frame, site)
-            frame.trace.append(Operation(site, record, group, certain, tuple(frame.guards), handed))
+        path = self._path(record, callee, arguments)
+        guards = tuple(frame.guards)
+        if record.who in ("all", "group"):
+            if record.name not in self.settings:
+                group = self._group(record, arguments)
+                handed = self.handed(frame, site)
+                frame.trace.append(Operation(site, record, group, certain, guards, handed, path))
+        elif path is not None and not record.guards_writes:
+            certain = certain and not record.name.startswith("*")
+            frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))
         for position in record.clears:
             if position < len(arguments.nodes):
                 self._clear(frame, arguments.nodes[position], None)
@@ -147,6 +153,25 @@ class ExternalCaller(Guards):
             own = merge_divergent(*map(self.keys.disagreement, arguments.positional))
             return replace(value, divergent=own or Divergent(_OWN, likely=False))
         return value
+
+    def _path(self, record: Call, callee: External, arguments: Arguments) -> Value | None:
+        """Return the argument that names the file, unless it is an open file itself."""
+        if record.path == "self":
+            return callee.owner
+        path = arguments.get(record.path, record.path_position) if record.path else None
+        if isinstance(path, Object) and "io.IOBase" in self.knowledge.mro(path.name):
+            return None
+        return path
+
+    def call_method(
+        self, frame: Frame, base: Value, name: str, arguments: Arguments, site: Site
+    ) -> None:
+        """Emit what a method does by its name alone: nothing is known of the object."""
+        callee = External(f"*.{name}", base)
+        for record in self._records(callee.name):
+            if self._applies(record, arguments):
+                self.operate(frame, record, callee, arguments, site)
+                return
 
     def _differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
@@ -190,7 +215,9 @@ class ExternalCaller(Guards):
                     tuple(
                         Object(known.canonical(kind))
                         if kind
-                        else Symbol(self.keys.number("part", Site(frame.module, site.node).key, i))
+                        else Symbol(
+                            self.keys.number("part", Site(frame.module, site.node).key, str(i))
+                        )
                         for i, kind in enumerate(returns.types)
                     )
                 )

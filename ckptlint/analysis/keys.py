@@ -40,12 +40,21 @@ class Keys:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[object, ...], int] = {}
+        self._parts: list[tuple[object, ...]] = []
         self.meanings: dict[int, Choice] = {}
         self.divergent: dict[int, Divergent] = {}
 
     def number(self, *parts: object) -> int:
         """Return the number for these parts; equal parts give the equal number."""
-        return self._numbers.setdefault(parts, len(self._numbers))
+        found = self._numbers.get(parts)
+        if found is None:
+            found = self._numbers[parts] = len(self._parts)
+            self._parts.append(parts)
+        return found
+
+    def made_of(self, key: int) -> tuple[object, ...]:
+        """Return what a number was given for."""
+        return self._parts[key]
 
     def choose(self, key: int, yes: Value, no: Value) -> Value:
         """Build a choice, or something simpler when that loses nothing that matters.

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from ckptlint.project import ClassDefinition, Function, Import, Module
 
 _HOPS = 6
+AMBIGUOUS = frozenset({"copy", "dump", "link", "move", "remove", "rename", "replace", "save"})
 
 
 class View:
@@ -112,7 +113,10 @@ def _imported(
 class Mentions:
     """The identifiers of a piece of syntax: plain names, attributes, and others.
 
-    ``strings`` are strings that are identifiers, and the names of keyword arguments.
+    ``strings`` are strings that are identifiers, and the names of keyword arguments. An attribute
+    that many things have (``os.remove``, ``list.remove``) is told from others by what it belongs
+    to: ``os.remove`` is among the attributes as well. A file that is opened for writing is the name
+    ``open()``.
     """
 
     __slots__ = ("attributes", "names", "strings")
@@ -129,6 +133,10 @@ class Mentions:
                 continue
             if isinstance(current, ast.Attribute):
                 attributes.add(current.attr)
+                if current.attr in AMBIGUOUS:
+                    attributes.add(owned(current))
+            elif isinstance(current, ast.Call) and _opens_to_write(current):
+                names.add("open()")
             elif isinstance(current, ast.Constant):
                 if isinstance(current.value, str) and current.value.isidentifier():
                     strings.add(current.value)
@@ -147,6 +155,20 @@ class Mentions:
     def any_of(self, names: Collection[str]) -> bool:
         """Say whether one of some names or attributes is mentioned."""
         return not (self.names.isdisjoint(names) and self.attributes.isdisjoint(names))
+
+
+def owned(node: ast.Attribute) -> str:
+    """Return an attribute that many things have with the name that it belongs to."""
+    if node.attr in AMBIGUOUS and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.attr
+
+
+def _opens_to_write(node: ast.Call) -> bool:
+    if not (isinstance(node.func, ast.Name) and node.func.id == "open"):
+        return False
+    modes = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    return any(isinstance(m, ast.Constant) and not {*str(m.value)}.isdisjoint("wax") for m in modes)
 
 
 class Views:

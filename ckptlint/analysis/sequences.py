@@ -1,15 +1,16 @@
-"""What a function does, as seen from one rank: a tree of collectives.
+"""What a function does, as seen from one rank: a tree of collectives and of file accesses.
 
 The items of a sequence happen in order. A :class:`Branch` is a choice on a condition that is the
 same on every rank; a rank predicate never makes one, since it was folded. An :class:`Exit` ends
-the loop turn, the loop or the function that it is in.
+the loop turn, the loop or the function that it is in. Ranks do not wait for each other in an
+:class:`Access` to a file: ``Trace.collective`` is the sequence without these.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -48,12 +49,34 @@ class Operation:
     certain: bool
     guards: Guards = ()
     handed: bool = False
+    path: Value | None = field(default=None, compare=False)
 
     @property
     def shape(self) -> object:
         """What must be equal for two ranks to meet in this call."""
         name = "barrier" if self.call.effect == "barrier" else self.call.name
         return (name, self.group)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One call that writes, creates, renames, deletes or reads a file.
+
+    ``path`` is what the call was given as the name of the file, ``content`` what it was given
+    besides. ``certain`` is false when the call is known by its name alone.
+    """
+
+    site: Site
+    call: Call
+    path: Value
+    content: tuple[Value, ...] = ()
+    certain: bool = True
+    guards: Guards = ()
+
+    @cached_property
+    def shape(self) -> object:
+        """Every place is one of its own."""
+        return ("access", self.site.key)
 
 
 @dataclass(frozen=True)
@@ -138,7 +161,7 @@ class Yield:
         return "yield"
 
 
-Item: TypeAlias = Operation | Exit | Branch | Loop | Scope | Yield
+Item: TypeAlias = Operation | Access | Exit | Branch | Loop | Scope | Yield
 
 
 class Trace:
@@ -227,15 +250,50 @@ class Trace:
 
     @cached_property
     def matters(self) -> bool:
-        """Whether a caller has to know of this: a collective, a ``yield``, or a rank that leaves
-        early is inside."""
+        """Whether a caller has to know of this: a collective, an access to a file, a ``yield``, or
+        a rank that leaves early is inside."""
         return self.acts or any(
-            isinstance(item, Yield)
+            isinstance(item, Yield | Access)
             or (isinstance(item, Exit) and bool(item.guards))
             or (isinstance(item, Branch) and (item.yes.matters or item.no.matters))
             or (isinstance(item, Loop | Scope) and item.body.matters)
             for item in self.items
         )
+
+    @cached_property
+    def accesses(self) -> bool:
+        """Whether an access to a file is anywhere inside."""
+        return any(
+            isinstance(item, Access)
+            or (isinstance(item, Branch) and (item.yes.accesses or item.no.accesses))
+            or (isinstance(item, Loop | Scope) and item.body.accesses)
+            for item in self.items
+        )
+
+    @cached_property
+    def collective(self) -> Trace:
+        """The sequence without accesses to files, and without what held nothing else."""
+        if not self.accesses:
+            return self
+        kept: list[Item] = []
+        for item in self.items:
+            if isinstance(item, Branch):
+                yes, no = item.yes.collective, item.no.collective
+                if yes.shape == no.shape and not yes.acts:
+                    kept.extend(yes)
+                elif yes or no:
+                    kept.append(replace(item, yes=yes, no=no))
+            elif isinstance(item, Loop):
+                body = item.body.collective
+                if body.matters or body.returns:
+                    kept.append(replace(item, body=body))
+            elif isinstance(item, Scope):
+                body = item.body.collective
+                if body.matters:
+                    kept.append(replace(item, body=body))
+            elif not isinstance(item, Access):
+                kept.append(item)
+        return Trace(kept)
 
     @cached_property
     def functions(self) -> frozenset[ast.AST]:

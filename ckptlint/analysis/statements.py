@@ -91,8 +91,10 @@ class Statements(Caller):
         """Give what a dull statement assigns new unknowns."""
         guarded = merge_ranks(*(test.rank for test in frame.guards))
         mark = Rank(guarded.scopes, False, guarded.exact) if guarded is not None else None
+        known = digest.loads & frame.variables.keys()
+        loaded = sorted({self.keys.of(frame.variables[name]) for name in known})
         for name in digest.stores:
-            key = self.keys.number("computed", Site(frame.module, statement).key, name)
+            key = self.keys.number("computed", Site(frame.module, statement).key, name, *loaded)
             frame.variables[name] = Symbol(key, rank=mark)
 
     def _Expr(self, frame: Frame, node: ast.Expr) -> str:

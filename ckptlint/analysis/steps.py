@@ -69,12 +69,12 @@ def flatten(
             if ended is not None:
                 return ended
         elif isinstance(item, Scope):
-            inner = levels + _levels(item.guards, chain)
+            inner = levels + levels_of(item.guards, chain)
             ended = flatten(item.body.items, chosen, (*chain, item), inner, into)
             if ended == "raise":
                 return ended
         elif isinstance(item, Operation | Loop | Exit):
-            step = Step(item, levels + _levels(item.guards, chain), chain)
+            step = Step(item, levels + levels_of(item.guards, chain), chain)
             into.append(step)
             if isinstance(item, Exit):
                 return item.kind
@@ -95,7 +95,7 @@ def _leaves_function(
     for item in loop.body:
         if isinstance(item, Exit):
             if item.kind in ("return", "raise"):
-                return Step(item, levels + _levels(item.guards, chain), chain)
+                return Step(item, levels + levels_of(item.guards, chain), chain)
             return None
         if isinstance(item, Branch) and item.key in chosen:
             arm = item.yes if chosen[item.key] else item.no
@@ -105,7 +105,7 @@ def _leaves_function(
     return None
 
 
-def _levels(guards: Sequence[Test], chain: tuple[Scope, ...]) -> tuple[Level, ...]:
+def levels_of(guards: Sequence[Test], chain: tuple[Scope, ...]) -> tuple[Level, ...]:
     return tuple(Level(test, len(chain)) for test in guards)
 
 

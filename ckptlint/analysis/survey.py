@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from ckptlint.analysis.compare import Divergence, compare, merged
-from ckptlint.analysis.disagree import disagreements
+from ckptlint.analysis.compare import Divergence
+from ckptlint.analysis.files import Contention
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
+from ckptlint.analysis.seen import Entry, Means, Seen
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
-from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
-from ckptlint.project import ClassDefinition, Function, FunctionNode, Module
+from ckptlint.project import ClassDefinition, Function, Module
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,32 @@ class Located:
 
 
 @dataclass(frozen=True)
+class Contended:
+    """A contention, the function and the place in which it is shown, and whether functions that
+    mention this one may call it in another way than those that were followed."""
+
+    contention: Contention
+    function: str
+    place: Site
+    elsewhere: bool
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two of them the same fault."""
+        other = self.contention.other
+        return (self.contention.kind, self.place.key, other and other.key)
+
+
+@dataclass(frozen=True)
 class Looked:
-    """What each rank class does in one function, and the conditions in it."""
+    """What each rank class does in one function, and the conditions in it.
+
+    ``parts`` is false where only files were of interest.
+    """
 
     traces: Mapping[RankClass, Trace]
     keys: Keys
+    parts: bool
 
 
 @dataclass(frozen=True)
@@ -65,6 +87,7 @@ class Survey:
     """
 
     located: tuple[Located, ...]
+    contended: tuple[Contended, ...]
     complaints: tuple[Complaint, ...]
     looked: Mapping[tuple[str, str], Looked]
 
@@ -83,32 +106,6 @@ class Watched:
     decided: Mapping[RankClass, Mapping[tuple[str, int, int], Collection[bool]]]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A function, a nested function or a file to be looked at by itself.
-
-    ``owner`` is the class of ``self`` in a method: that which defines it, or one that inherits it.
-    """
-
-    site: Site
-    name: str
-    function: Function | None = None
-    nested: FunctionNode | None = None
-    owner: ClassDefinition | None = None
-
-    @property
-    def node(self) -> ast.AST:
-        return self.site.node
-
-
-@dataclass
-class _Seen:
-    entry: _Entry
-    divergences: list[Divergence]
-    inlined: frozenset[ast.AST]
-    traces: Mapping[RankClass, Trace] = field(default_factory=dict)
-
-
 def watch(
     world: World, module: Module, wanted: Callable[[str, ast.AST], bool]
 ) -> tuple[Watched, ...]:
@@ -118,15 +115,15 @@ def watch(
     functions that are looked at. What could not be analysed is left out.
     """
     surveyor = _Surveyor(world, module)
-    seen: list[_Seen] = []
+    seen: list[Seen] = []
     for function in module.functions:
         if wanted(function.qualname, function.node):
-            entry = _Entry(Site(module, function.node), function.qualname, function)
+            entry = Entry(Site(module, function.node), function.qualname, function)
             seen.append(surveyor.look(entry))
             heirs = (replace(entry, owner=heir) for heir in surveyor.heirs(entry))
             seen.extend(each for each in map(surveyor.look, heirs) if each.divergences)
     if wanted("<module>", module.tree):
-        seen.append(surveyor.look(_Entry(Site(module, module.tree), "<module>")))
+        seen.append(surveyor.look(Entry(Site(module, module.tree), "<module>")))
     nested = [entry for entry in surveyor.nested() if wanted(entry.name, entry.node)]
     seen.extend(map(surveyor.look, nested))
     decided = {ranks: run.decided for ranks, run in surveyor.interpreters.items()}
@@ -135,7 +132,7 @@ def watch(
             each.entry.name,
             each.entry.site,
             each.traces,
-            tuple(each.divergences),
+            each.divergences,
             decided,
         )
         for each in seen
@@ -144,13 +141,14 @@ def watch(
 
 
 def survey(
-    world: World, modules: Iterable[Module], also: Collection[tuple[str, str]] = ()
+    world: World, modules: Iterable[Module], also: Mapping[tuple[str, str], Looked] | None = None
 ) -> Survey:
     """Compare what the rank classes do in every function of these files that matters.
 
-    ``also`` names functions, by file and name, that are looked at in any case.
+    ``also`` are functions, by file and name, that are looked at in any case, as they were then.
     """
     told: dict[object, Located] = {}
+    contended: dict[object, Contended] = {}
     complaints: list[Complaint] = []
     looked: dict[tuple[str, str], Looked] = {}
     for module in modules:
@@ -159,27 +157,40 @@ def survey(
             known = told.get(located.key)
             if known is None or located.divergence.depth < known.divergence.depth:
                 told[located.key] = located
+        for each in surveyor.contended():
+            first = contended.get(each.key)
+            if first is None or (each.contention.shown and not first.contention.shown):
+                contended[each.key] = each
         complaints.extend(surveyor.complaints)
         for seen in surveyor.seen:
             place = (module.source.display, seen.entry.name)
-            looked[place] = Looked(seen.traces, surveyor.keys)
-    return Survey(tuple(told.values()), tuple(complaints), looked)
+            looked[place] = Looked(seen.traces, surveyor.keys, seen.entry.parts)
+    return Survey(tuple(told.values()), tuple(contended.values()), tuple(complaints), looked)
 
 
 class _Surveyor:
     """Looks at one file."""
 
     def __init__(
-        self, world: World, module: Module, also: Collection[tuple[str, str]] = ()
+        self,
+        world: World,
+        module: Module,
+        also: Mapping[tuple[str, str], Looked] | None = None,
     ) -> None:
         self.world = world
         self.module = module
-        self.also = {name for path, name in also if path == module.source.display}
+        self.also = {
+            name: looked
+            for (path, name), looked in (also or {}).items()
+            if path == module.source.display
+        }
         self.keys = Keys()
+        origins = Origins(self.keys, world.knowledge, world.holders.names)
+        self.means = Means(self.keys, origins, self._tells)
         self.interpreters: dict[RankClass, Interpreter] = {}
         self.complaints: list[Complaint] = []
-        self.seen: list[_Seen] = []
-        self._outside: dict[ast.AST, _Seen] = {}
+        self.seen: list[Seen] = []
+        self._outside: dict[ast.AST, Seen] = {}
 
     def located(self) -> Iterator[Located]:
         """Look at every function of the file that matters; drop what its callers balance."""
@@ -197,28 +208,36 @@ class _Surveyor:
                 self.seen.append(self.look(entry))
                 inlined |= self.seen[-1].inlined
         for each in self.seen:
-            for divergence in each.divergences:
+            for divergence in each.divergences if each.entry.parts else ():
                 if not self._balanced(each, divergence):
                     yield Located(divergence, _function_at(divergence, each.entry))
 
-    def _entries(self) -> Iterator[_Entry]:
+    def _entries(self) -> Iterator[Entry]:
         module, world = self.module, self.world
         for function in module.functions:
-            wanted = function.qualname in self.also
-            if not (wanted or self._may_part(function) or self._hooked(function)):
+            known = self.also.get(function.qualname)
+            wanted = known is not None and known.parts
+            parts = wanted or self._may_part(function) or self._hooked(function)
+            shares = known is not None or world.shares(module, function.node, _class_of(function))
+            if not (parts or shares):
                 continue
-            entry = _Entry(Site(module, function.node), function.qualname, function)
-            owners = [function.owner, *self.heirs(entry)] if function.owner is not None else []
-            if wanted or (not owners and world.gives(module, function.node)):
-                yield entry
-            for owner in owners:
-                if wanted or world.gives(owner.module, owner.node):
-                    yield replace(entry, owner=owner)
+            entry = Entry(Site(module, function.node), function.qualname, function)
+            if function.owner is None:
+                parts = wanted or (parts and world.gives(module, function.node))
+                if parts or shares:
+                    yield replace(entry, parts=parts)
+                continue
+            for owner in (function.owner, *self.heirs(entry)):
+                acts = wanted or (parts and world.gives(owner.module, owner.node))
+                if acts or shares:
+                    yield replace(entry, owner=owner, parts=acts)
         top = module.top_expressions
-        tested = any(world.tests(module, node) for node in top)
-        tested = tested and any(world.gives(module, node) for node in top)
-        if tested or "<module>" in self.also:
-            yield _Entry(Site(module, module.tree), "<module>")
+        if any(world.tests(module, node) for node in top) or "<module>" in self.also:
+            known = self.also.get("<module>")
+            parts = any(world.gives(module, node) for node in top)
+            parts = parts or (known is not None and known.parts)
+            if parts or known is not None or any(world.writes(module, node) for node in top):
+                yield Entry(Site(module, module.tree), "<module>", parts=parts)
 
     def _may_part(self, function: Function) -> bool:
         node = function.node
@@ -231,7 +250,7 @@ class _Surveyor:
     def _hooked(self, function: Function) -> bool:
         return function.owner is not None and function.name in self.world.knowledge.rank_hooks
 
-    def heirs(self, entry: _Entry) -> Iterable[ClassDefinition]:
+    def heirs(self, entry: Entry) -> Iterable[ClassDefinition]:
         """Return the classes that inherit a method unchanged."""
         method = entry.function
         if method is None or method.owner is None:
@@ -246,7 +265,49 @@ class _Surveyor:
                     pending.append(heir)
         return found
 
-    def _balanced(self, seen: _Seen, divergence: Divergence) -> bool:
+    def contended(self) -> Iterator[Contended]:
+        """Tell what was found about files; what a function does is right or wrong by its callers,
+        who may call it on one rank only, and is told there where nobody else would.
+
+        Where no rank test and no collective is met, nothing shows that there are several ranks.
+        """
+        if not (
+            any(interpreter.decided for interpreter in self.interpreters.values())
+            or any(trace.acts for each in self.seen for trace in each.traces.values())
+        ):
+            return
+        for each in self.seen:
+            kept = [found for found in each.contentions if not self._told_within(found)]
+            if not kept:
+                continue
+            callers = list(self._callers(each.entry))
+            for found in kept:
+                if callers and not any(
+                    found.key == theirs.key for caller in callers for theirs in caller.contentions
+                ):
+                    continue
+                place, function = _place(found, each.entry)
+                elsewhere = self._elsewhere(each.entry, callers)
+                yield Contended(found, function, place, elsewhere)
+
+    def _told_within(self, found: Contention) -> bool:
+        """Say whether a function on the way to the access is looked at by itself."""
+        return any(
+            scope.function.module in self.world.looked_at
+            and self.world.shares(
+                scope.function.module, scope.function.node, _class_of(scope.function)
+            )
+            for scope in found.visit.chain[1:]
+        )
+
+    def _elsewhere(self, entry: Entry, callers: Collection[Seen]) -> bool:
+        """Say whether a function is named where its call was not followed."""
+        if entry.function is None:
+            return entry.nested is not None
+        followed = {entry.node, *(caller.entry.node for caller in callers)}
+        return any(site.node not in followed for site, _ in self.world.callers(entry.function))
+
+    def _balanced(self, seen: Seen, divergence: Divergence) -> bool:
         """Say whether the function has callers, and every one of them has the other half.
 
         What ranks disagree on has no other half.
@@ -261,7 +322,7 @@ class _Surveyor:
             called = True
         return called
 
-    def _callers(self, entry: _Entry) -> Iterator[_Seen]:
+    def _callers(self, entry: Entry) -> Iterator[Seen]:
         """Yield the functions of the project that run a function, those of this file first."""
         within = [each for each in self.seen if entry.node in each.inlined]
         yield from within
@@ -273,7 +334,7 @@ class _Surveyor:
                 name = function.qualname if function is not None else "<module>"
                 caller = self._outside.get(site.node)
                 if caller is None:
-                    caller = self.look(_Entry(site, name, function), complain=False)
+                    caller = self.look(Entry(site, name, function), complain=False)
                     self._outside[site.node] = caller
                 if entry.node in caller.inlined:
                     yield caller
@@ -284,15 +345,15 @@ class _Surveyor:
             found = self.interpreters[ranks] = Interpreter(self.world, ranks, self.keys)
         return found
 
-    def nested(self) -> list[_Entry]:
+    def nested(self) -> list[Entry]:
         """Return the nested functions met so far that a caller may run by themselves."""
         return [
-            _Entry(Site(function.module, node), function.qualname, None, node)
+            Entry(Site(function.module, node), function.qualname, None, node)
             for node, (function, _) in self.interpreter(FIRST).nested.items()
             if function.module is self.module
         ]
 
-    def look(self, entry: _Entry, complain: bool = True) -> _Seen:
+    def look(self, entry: Entry, complain: bool = True) -> Seen:
         """Compare the rank classes over one entry."""
         try:
             return self._look(entry)
@@ -300,32 +361,27 @@ class _Surveyor:
             reason = "has too many paths or is nested too deeply to be analysed"
             if complain:
                 self.complaints.append(Complaint(entry.site, entry.name, reason))
-            return _Seen(entry, [], frozenset())
+            return Seen(entry, {}, self.means)
 
-    def _look(self, entry: _Entry) -> _Seen:
+    def _look(self, entry: Entry) -> Seen:
         results = {ranks: self._execute(entry, ranks) for ranks in ALWAYS}
         scopes = frozenset[str]().union(*(result.scopes for result in results.values()))
         for scope in sorted(scopes & BY_SCOPE.keys()):
             ranks = BY_SCOPE[scope]
             results[ranks] = self._execute(entry, ranks)
-        found: dict[tuple[object, ...], Divergence] = {}
-        first = results[FIRST]
-        for ranks, result in results.items():
-            if ranks is FIRST or RAISE in (first.status, result.status):
-                continue
-            for divergence in compare(first.trace, FIRST, result.trace, ranks, self.keys):
-                known = found.get(divergence.key)
-                found[divergence.key] = merged(known, divergence) if known else divergence
-        if first.status != RAISE:
-            for divergence in disagreements(first.trace, self.keys):
-                known = found.get(divergence.key)
-                found[divergence.key] = merged(known, divergence) if known else divergence
-        traces = {ranks: result.trace for ranks, result in results.items()}
-        inlined = frozenset[ast.AST]().union(*(trace.functions for trace in traces.values()))
-        completed = [_completed(d, traces) for d in found.values()]
-        return _Seen(entry, completed, inlined - {entry.node}, traces)
+        return Seen(entry, results, self.means)
 
-    def _execute(self, entry: _Entry, ranks: RankClass) -> Result:
+    def _tells(self, function: Function) -> bool:
+        """Say whether a rank test was met in a function, in any execution so far."""
+        path, node = function.module.source.display, function.node
+        last = node.end_lineno or node.lineno
+        return any(
+            where == path and node.lineno <= line <= last
+            for interpreter in self.interpreters.values()
+            for where, line, _ in interpreter.decided
+        )
+
+    def _execute(self, entry: Entry, ranks: RankClass) -> Result:
         interpreter = self.interpreter(ranks)
         interpreter.steps = 0
         if entry.function is not None:
@@ -342,21 +398,6 @@ class _Surveyor:
         return interpreter.run_module(entry.site.module)
 
 
-def _completed(divergence: Divergence, traces: dict[RankClass, Trace]) -> Divergence:
-    """Say of every rank class that was looked at on which side it stands."""
-    wanted = {reached.operation.site.key for reached in divergence.operations}
-    present = dict.fromkeys(divergence.present)
-    absent = dict.fromkeys(divergence.absent)
-    for ranks, trace in traces.items():
-        if ranks not in present and ranks not in absent:
-            (present if wanted & sites(trace) else absent)[ranks] = None
-    return replace(
-        divergence,
-        present=tuple(present),
-        absent=tuple(ranks for ranks in absent if ranks not in present) or divergence.absent,
-    )
-
-
 def _site_keys(divergences: Iterable[Divergence]) -> set[object]:
     return {
         reached.operation.site.key
@@ -365,9 +406,22 @@ def _site_keys(divergences: Iterable[Divergence]) -> set[object]:
     }
 
 
-def _function_at(divergence: Divergence, entry: _Entry) -> str:
+def _function_at(divergence: Divergence, entry: Entry) -> str:
     depth = divergence.inner_depth
     chain = divergence.operations[0].chain
     if 0 < depth <= len(chain):
         return chain[depth - 1].function.qualname
     return entry.name
+
+
+def _class_of(function: Function) -> ast.AST | None:
+    return function.owner.node if function.owner is not None else None
+
+
+def _place(found: Contention, entry: Entry) -> tuple[Site, str]:
+    """Return the access itself, or the last call to it in the file that was looked at, and the
+    function that makes it."""
+    visit = found.visit
+    sites = [*(scope.site for scope in visit.chain), visit.item.site]
+    depth = max(i for i, site in enumerate(sites) if i == 0 or site.module is entry.site.module)
+    return sites[depth], visit.chain[depth - 1].function.qualname if depth else entry.name

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.partings import Partings
-from ckptlint.analysis.reach import Mentions, Reach, View, Views, resolve
+from ckptlint.analysis.reach import AMBIGUOUS, Mentions, Reach, View, Views, owned, resolve
 from ckptlint.analysis.values import Site
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import (
@@ -81,6 +82,20 @@ class World:
         self._acting = Reach(self._views, knowledge.acting)
         self._partings = Partings(project, self._views, self.holders, self._acting, knowledge)
         self._differing = Reach(self._views, self.holders.names)
+        self._writing = Reach(self._views, _writers(knowledge))
+        self._readers = _readers(knowledge)
+
+    @cached_property
+    def looked_at(self) -> frozenset[Module]:
+        """The files in which ranks may get in each other's way: those that hold the rank, and those
+        whose ranks wait for each other."""
+        waits = frozenset(
+            full.rpartition(".")[2]
+            for full, records in self.knowledge.calls.items()
+            if any(record.effect == "barrier" for record in records)
+        )
+        waiting = map(self.project.parsed, self.project.lexicon.mentioning(waits))
+        return frozenset(self.holders.modules) | {module for module in waiting if module}
 
     def mentions(self, node: ast.AST) -> Mentions:
         """Return the identifiers of a piece of syntax."""
@@ -95,7 +110,12 @@ class World:
 
     def _digest(self, module: Module, statement: ast.stmt) -> Digest:
         def telling(name: str) -> bool:
-            return self._telling.leads(module, name) or self._differing.leads(module, name)
+            return (
+                self._telling.leads(module, name)
+                or self._differing.leads(module, name)
+                or self._writing.leads(module, name)
+                or name in self._readers
+            )
 
         loads: set[str] = set()
         stores: set[str] = set()
@@ -111,7 +131,7 @@ class World:
                     return _EXECUTED
                 (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
             elif isinstance(node, ast.Attribute):
-                if telling(node.attr):
+                if telling(node.attr) or telling(owned(node)):
                     return _EXECUTED
                 path = dotted(node)
                 if path is not None:
@@ -247,6 +267,17 @@ class World:
                 if module is not None:
                     yield module
 
+    def writes(self, module: Module, node: ast.AST) -> bool:
+        """Say whether executing this may write, rename or delete a file."""
+        return self._writing.mentioned(module, node)
+
+    def shares(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
+        """Say whether a function writes files in a program whose ranks it or its class knows of."""
+        around = node if owner is None else owner
+        return self.writes(module, node) and (
+            self.tests(module, around) or self.gives(module, around)
+        )
+
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
     """Say whether an exception only ends ``if`` blocks without ``else``: the usual check."""
@@ -257,4 +288,35 @@ def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
             child is node or (isinstance(child, ast.If) and _only_refuses(child, node))
             for child in statement.body
         )
+    )
+
+
+def _writers(knowledge: Knowledge) -> frozenset[str]:
+    """Return the identifiers by which a function writes, renames or deletes a file."""
+    found: set[str] = set()
+    for full, records in knowledge.calls.items():
+        if any(r.who == "one" and r.path and r.effect != "read" for r in records):
+            owner, _, last = full.rpartition(".")
+            if last in AMBIGUOUS and owner not in knowledge.classes:
+                found.update((f"{owner.rpartition('.')[2]}.{last}", f"np.{last}"))
+            elif last == "open":
+                found.add("open()")
+            elif last != "__init__" and last not in AMBIGUOUS:
+                found.add(last)
+    return frozenset(found)
+
+
+def _readers(knowledge: Knowledge) -> frozenset[str]:
+    """Return the identifiers by which a file is read.
+
+    Looking whether there is one gives what is not worth executing a statement for.
+    """
+    looking = {full.rpartition(".")[2] for full in knowledge.divergent}
+    return (
+        frozenset(
+            full.rpartition(".")[2]
+            for full, records in knowledge.calls.items()
+            if any(r.who == "any" and r.path and r.effect == "read" for r in records)
+        )
+        - looking
     )

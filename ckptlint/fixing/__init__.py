@@ -13,10 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ckptlint.fault import Fault
+from ckptlint.file_fault import FileFault
 from ckptlint.fixing.proposal import Proposal
 from ckptlint.knowledge import Knowledge
 
-__all__ = ["Proposal", "free_hook", "keep_going", "move_barrier", "split_guard"]
+__all__ = [
+    "Proposal",
+    "add_barrier",
+    "free_hook",
+    "guard_write",
+    "keep_going",
+    "let_it_exist",
+    "move_barrier",
+    "split_guard",
+]
 
 
 def split_guard(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
@@ -45,3 +55,24 @@ def free_hook(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
     from ckptlint.fixing import hooks
 
     return hooks.free_hook(fault, knowledge)
+
+
+def let_it_exist(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Create a folder that may exist."""
+    from ckptlint.fixing import contents
+
+    return contents.let_it_exist(fault)
+
+
+def guard_write(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Let rank 0 alone do what all ranks do to one file."""
+    from ckptlint.fixing import contents
+
+    return contents.guard_write(fault, knowledge)
+
+
+def add_barrier(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Let all ranks meet between two accesses to one file."""
+    from ckptlint.fixing import contents
+
+    return contents.add_barrier(fault, knowledge)

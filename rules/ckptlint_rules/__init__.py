@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from ckptlint.api import Fault, Finding, Rule
+from ckptlint.api import Fault, FileFault, Finding, Rule
 from ckptlint.facts import FactSet, load_file
 from ckptlint.fixing import Proposal
 from ckptlint.knowledge import Knowledge
@@ -22,6 +22,10 @@ from ckptlint_rules import (
     ckp108_collectives_out_of_order,
     ckp109_collective_behind_divergent_decision,
     ckp110_raise_before_collective,
+    ckp201_unguarded_checkpoint_write,
+    ckp202_unordered_checkpoint_access,
+    ckp203_rank_divergent_checkpoint_path,
+    ckp204_wrong_rank_guards_shared_write,
     ckp900_file_not_analysed,
     ckp901_unused_suppression,
 )
@@ -31,18 +35,34 @@ FACTS = Path(__file__).parent / "facts"
 
 @dataclass(frozen=True)
 class RuleModule:
-    """A rule with what it does; ``check`` is None for rules that the machine itself reports.
+    """A rule with what it does: ``check`` looks at what ranks miss, ``check_files`` at what they do
+    to each other's files; both are None for rules that the machine itself reports.
 
-    ``fix`` yields what may cure a fault, likeliest first; each is tried before it is offered.
+    ``fix`` and ``fix_files`` yield what may cure a fault, likeliest first; each is tried before it
+    is offered.
     """
 
     rule: Rule
     check: Callable[[Fault], Finding | None] | None
+    check_files: Callable[[FileFault], Finding | None] | None
     fix: Callable[[Fault, Knowledge], Iterable[Proposal]] | None
+    fix_files: Callable[[FileFault, Knowledge], Iterable[Proposal]] | None
+
+    def proposals(self, fault: Fault | FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+        """Yield what may cure a fault of this rule."""
+        if isinstance(fault, FileFault):
+            return self.fix_files(fault, knowledge) if self.fix_files is not None else ()
+        return self.fix(fault, knowledge) if self.fix is not None else ()
 
 
 def _module(module: ModuleType) -> RuleModule:
-    return RuleModule(module.RULE, getattr(module, "check", None), getattr(module, "fix", None))
+    return RuleModule(
+        module.RULE,
+        getattr(module, "check", None),
+        getattr(module, "check_files", None),
+        getattr(module, "fix", None),
+        getattr(module, "fix_files", None),
+    )
 
 
 _MODULES = (
@@ -56,6 +76,10 @@ _MODULES = (
     ckp108_collectives_out_of_order,
     ckp109_collective_behind_divergent_decision,
     ckp110_raise_before_collective,
+    ckp201_unguarded_checkpoint_write,
+    ckp202_unordered_checkpoint_access,
+    ckp203_rank_divergent_checkpoint_path,
+    ckp204_wrong_rank_guards_shared_write,
     ckp900_file_not_analysed,
     ckp901_unused_suppression,
 )

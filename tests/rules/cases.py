@@ -145,7 +145,10 @@ def _is_project(path: Path) -> bool:
 
 
 def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> list[Finding]:
-    """Analyse sources as the command line does, and keep what all rules show by default."""
+    """Analyse sources as the command line does, and keep what all rules show by default.
+
+    That the nodes share a file system is known where a rule has to know it.
+    """
     request = Request(
         sources=tuple(sources.values()),
         asked=frozenset(sources),
@@ -153,13 +156,15 @@ def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> 
         facts=all_facts(),
         codes=tuple(RULES),
         fixes=fixes,
+        shared_filesystem=True if "CKP204" in root.parts else None,
     )
     settings = Settings(codes=frozenset(RULES))
     return visible(analyse(request), settings, sources, frozenset(sources), root)
 
 
-def analysed_text(text: str, path: Path = FIXTURES / "example.py") -> list[Finding]:
-    """Analyse one text as a file of its own, with fixes."""
+def analysed_text(text: str, code: str) -> list[Finding]:
+    """Analyse one text as a file among the fixtures of a rule, with fixes."""
+    path = FIXTURES / code / "example.py"
     source = Source(path, path.name, text.encode())
     return analysed(path.parent, {source.display: source}, fixes=True)
 

@@ -51,12 +51,12 @@ def test_the_first_line_sums_the_page_up(code: str) -> None:
 
 @each_rule
 def test_the_example_is_found_by_this_rule_alone(code: str) -> None:
-    assert [finding.code for finding in analysed_text(block(code, "Example"))] == [code]
+    assert [finding.code for finding in analysed_text(block(code, "Example"), code)] == [code]
 
 
 @each_rule
 def test_nothing_is_found_in_what_to_use_instead(code: str) -> None:
-    assert analysed_text(block(code, "Use instead")) == []
+    assert analysed_text(block(code, "Use instead"), code) == []
 
 
 @each_rule

@@ -42,7 +42,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```", REFERENCE, re.S | re.M)
 
 COLLECTIVE = ("all", "group")
 COLLECTIVE_EFFECTS = {"save", "gather", "barrier", "collective", "forward", "setup", "load"}
-FILE_EFFECTS = {"write", "delete", "read"}
+FILE_EFFECTS = {"write", "create", "rename", "delete", "read"}
 
 
 def named(path: Path) -> str:

@@ -1,0 +1,299 @@
+"""Comparing what the rank classes do to files: races, missing order, paths that differ.
+
+Unlike a collective, an access to a file is right or wrong by what the *other* ranks do at the same
+time: all of them write the same file, or one writes what another reads before they have waited for
+each other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.origins import NAMED, RESULT, SHARE, Origins, words_of
+from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
+from ckptlint.analysis.sequences import Access, Operation, Trace
+from ckptlint.analysis.steps import places
+from ckptlint.analysis.values import Const, Value
+from ckptlint.analysis.visits import Visit, visits
+from ckptlint.project import Function
+
+FileKind = Literal["all", "node", "order", "path", "load", "shard", "state"]
+
+_RANKS = frozenset({"global", "node", "group", "member", "last"})
+_ALIKE = frozenset({RESULT})
+_GUESSED = frozenset({NAMED, SHARE, RESULT})
+_WAITS = re.compile(
+    "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
+    "|train|wait|zero"
+)
+
+
+@dataclass(frozen=True)
+class Contention:
+    """Ranks get in each other's way at ``visit``.
+
+    ``kind``: ``all`` ranks do what one should; the first rank of each ``node`` does; no ``order``
+    between it and ``other``; the ``path`` of a collective differs by its ``origins``; a ``load`` on
+    some ranks only; a ``shard`` or a ``state`` of one rank is saved for all. ``shown`` says that
+    the function itself tells ranks apart or communicates; when it is false only its surroundings
+    do. ``meeting`` is a collective that all ranks reach, which shows that all of them get there.
+    """
+
+    kind: FileKind
+    visit: Visit
+    present: tuple[RankClass, ...]
+    shown: bool
+    other: Visit | None = None
+    origins: frozenset[str] = frozenset()
+    meeting: Visit | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two of them the same fault."""
+        other = self.other.item.site.key if self.other is not None else None
+        return (self.kind, self.visit.item.site.key, other)
+
+
+def contentions(
+    traces: Mapping[RankClass, Trace],
+    tells: Callable[[Function], bool],
+    keys: Keys,
+    origins: Origins,
+) -> list[Contention]:
+    """Return what the rank classes do to each other's files in one function.
+
+    ``tells`` says of a function whether it tells ranks apart.
+    """
+    if FIRST not in traces or OTHER not in traces:
+        return []
+    seen = {ranks: visits(trace) for ranks, trace in traces.items()}
+    comparison = _Comparison(seen, tells, keys, origins)
+    found: dict[tuple[object, ...], Contention] = {}
+    for contention in comparison.run():
+        found.setdefault(contention.key, contention)
+    return list(found.values())
+
+
+class _Comparison:
+    def __init__(
+        self,
+        seen: Mapping[RankClass, Sequence[Visit]],
+        tells: Callable[[Function], bool],
+        keys: Keys,
+        origins: Origins,
+    ) -> None:
+        self.seen = seen
+        self.first = seen[FIRST]
+        self.rest = seen[OTHER]
+        self.tells = tells
+        self.keys = keys
+        self.origins = origins
+        self.reached = {
+            ranks: {(v.key, frozenset(v.conditions)) for v in found}
+            for ranks, found in seen.items()
+        }
+        self.places = {ranks: {v.key for v in found} for ranks, found in seen.items()}
+
+    def run(self) -> Iterator[Contention]:
+        yield from self._by_all()
+        yield from self._by_nodes()
+        yield from self._unordered()
+        yield from self._paths()
+
+    # -- the same file ---------------------------------------------------------------------------
+
+    def _by_all(self) -> Iterator[Contention]:
+        # What is done under a rank test on one way is done without it only where there is one rank.
+        guarded = {
+            v.key
+            for v in self.first
+            if v.levels and (v.key, frozenset(v.conditions)) not in self.reached[OTHER]
+        }
+        before, after = self._waits
+        theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest}
+        for visit in self.first:
+            if (
+                _changes(visit)
+                and theirs.get((visit.key, frozenset(visit.conditions))) == before[visit.order]
+                and visit.key not in guarded
+                and self._shared(visit)
+            ):
+                meeting = self._meeting(visit)
+                shown = meeting is not None or any(
+                    self.tells(scope.function) for scope in visit.chain
+                )
+                yield Contention("all", visit, tuple(self.seen), shown, meeting=meeting)
+
+    def _meeting(self, visit: Visit) -> Visit | None:
+        """Return the nearest collective of all ranks, made by a function on the way to the access:
+        best one that no condition keeps from both."""
+        met = [
+            v
+            for v in self.first
+            if isinstance(v.item, Operation)
+            and not v.levels
+            and places(v.chain) == places(visit.chain[: len(v.chain)])
+            and not v.contradicts(visit)
+        ]
+
+        def distance(v: Visit) -> tuple[bool, int, int]:
+            unsure = not set(v.conditions) <= set(visit.conditions)
+            return (unsure, -len(v.chain), abs(v.order - visit.order))
+
+        return min(met, key=distance, default=None)
+
+    def _by_nodes(self) -> Iterator[Contention]:
+        if NODE_LEADER not in self.seen:
+            return
+        for visit in self.first:
+            if (
+                _changes(visit)
+                and visit.key in self.places[NODE_LEADER]
+                and visit.key not in self.places[OTHER]
+                and all(level.test.rank.scopes == {"node"} for level in visit.levels)
+                and self._shared(visit)
+            ):
+                yield Contention("node", visit, (FIRST, NODE_LEADER), True)
+
+    def _shared(self, visit: Visit) -> bool:
+        """Say whether every rank that gets here means the same file."""
+        assert isinstance(visit.item, Access)
+        if _harmless(visit.item.path) or self.origins.of(visit.item.path) - _ALIKE:
+            return False
+        if any(not level.test.rank.exact for level in visit.levels):
+            return False
+        return not any(self.origins.of_key(key) for key, _ in visit.conditions)
+
+    # -- order ---------------------------------------------------------------------------------
+
+    def _unordered(self) -> Iterator[Contention]:
+        """Find what rank 0 writes and others use, or others use and rank 0 deletes, with no
+        collective between them."""
+        writes = [
+            v for v in self.first if _changes(v) and v.levels and v.key not in self.places[OTHER]
+        ]
+        if not writes:
+            return
+        first, rest = self._waits
+        polled = {visit.key for visit in self.rest if visit.polled}
+        known = {v.item.site.node for v in (*self.first, *self.rest)}
+        own = {visit.key: visit for visit in self.first}
+        for write in writes:
+            for use in self.rest:
+                if not isinstance(use.item, Access) or not self._same(write, use):
+                    continue
+                if use.key in polled or _may_wait(write, use, known):
+                    continue
+                mine = own.get(use.key)
+                before = first[write.order]
+                after = rest[use.order]
+                if mine is None or mine.order > write.order:
+                    if after <= before:
+                        yield Contention("order", write, (FIRST,), True, use)
+                elif _removes(write) and before <= after:
+                    yield Contention("order", use, (OTHER,), True, write)
+
+    @cached_property
+    def _waits(self) -> tuple[list[int], list[int]]:
+        """Count the collectives before each visit in which the ranks meet: those in one place, and
+        those of a function in which they make the same ones, be it in different places."""
+        common = self.places[FIRST] & self.places[OTHER]
+        first, rest = _shapes(self.first), _shapes(self.rest)
+        alike = {chain for chain, shapes in first.items() if rest.get(chain) == shapes}
+
+        def meets(visit: Visit) -> bool:
+            return visit.key in common or places(visit.chain) in alike
+
+        return _counts(self.first, meets), _counts(self.rest, meets)
+
+    def _same(self, write: Visit, use: Visit) -> bool:
+        assert isinstance(write.item, Access)
+        assert isinstance(use.item, Access)
+        if write.contradicts(use) or isinstance(write.item.path, Const):
+            return False
+        mine, theirs = self.keys.of(write.item.path), self.keys.of(use.item.path)
+        if self.origins.of(write.item.path) - _ALIKE or self.origins.of(use.item.path) & _RANKS:
+            return False
+        return mine == theirs
+
+    # -- paths of collectives ------------------------------------------------------------------
+
+    def _paths(self) -> Iterator[Contention]:
+        for visit in self.first:
+            item = visit.item
+            if not isinstance(item, Operation) or item.path is None or visit.levels:
+                continue
+            if item.call.effect not in ("save", "load"):
+                continue
+            found = self.origins.of(item.path) - _GUESSED
+            if found:
+                yield Contention("path", visit, tuple(self.seen), True, None, found)
+
+
+def _shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
+    """Return the collectives that each function on the way makes itself, in order."""
+    shapes: dict[object, list[object]] = defaultdict(list)
+    for visit in found:
+        if isinstance(visit.item, Operation):
+            shapes[places(visit.chain)].append(visit.item.shape)
+    return shapes
+
+
+def _changes(visit: Visit) -> bool:
+    item = visit.item
+    return isinstance(item, Access) and item.call.who == "one" and item.call.effect != "read"
+
+
+def _removes(visit: Visit) -> bool:
+    return visit.item.call.effect in ("delete", "rename")
+
+
+def _may_wait(one: Visit, two: Visit, known: Container[ast.AST]) -> bool:
+    """Say whether a call between two accesses has a name that speaks of waiting for each other.
+
+    What the ``known`` calls do is told by the traces.
+    """
+    depth = 0
+    for mine, theirs in zip(one.chain, two.chain, strict=False):
+        if mine.site.key != theirs.site.key:
+            break
+        depth += 1
+    a, b = (v.chain[depth].site if len(v.chain) > depth else v.item.site for v in (one, two))
+    if a.module is not b.module:
+        return True
+    body = one.chain[depth - 1].function.node if depth else a.module.tree
+    start, end = sorted((a.key[1], b.key[1]))
+    return any(
+        isinstance(node, ast.Call)
+        and start <= node.lineno <= end
+        and node not in known
+        and node not in (a.node, b.node)
+        and any(map(_WAITS.fullmatch, words_of(_called(node.func))))
+        for node in ast.walk(body)
+    )
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _harmless(path: Value) -> bool:
+    return isinstance(path, Const) and str(path.value).startswith("/dev/")
+
+
+def _counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> list[int]:
+    """Return for each visit how many collectives in which ranks meet come before it."""
+    counts: list[int] = []
+    count = 0
+    for visit in found:
+        counts.append(count)
+        if isinstance(visit.item, Operation) and meets(visit):
+            count += 1
+    return counts

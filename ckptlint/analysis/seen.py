@@ -1,0 +1,127 @@
+"""One function looked at by itself: what each rank class does there, and what comes of comparing.
+
+Comparing is put off until somebody asks: a function that only writes files is not compared for
+collectives, a caller elsewhere not for files.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ckptlint.analysis.compare import Divergence, compare, merged
+from ckptlint.analysis.disagree import disagreements
+from ckptlint.analysis.files import Contention, contentions
+from ckptlint.analysis.frame import RAISE, Result
+from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.origins import Origins
+from ckptlint.analysis.ranks import FIRST, RankClass
+from ckptlint.analysis.sequences import Trace
+from ckptlint.analysis.steps import sites
+from ckptlint.analysis.values import Site
+from ckptlint.project import ClassDefinition, Function, FunctionNode
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function, a nested function or a file to be looked at by itself.
+
+    ``owner`` is the class of ``self`` in a method: that which defines it, or one that inherits it.
+    ``parts`` is false where ranks cannot part in a way that matters: only files are of interest.
+    """
+
+    site: Site
+    name: str
+    function: Function | None = None
+    nested: FunctionNode | None = None
+    owner: ClassDefinition | None = None
+    parts: bool = True
+
+    @property
+    def node(self) -> ast.AST:
+        return self.site.node
+
+
+@dataclass(frozen=True)
+class Means:
+    """What comparisons need: the conditions of all executions, and what values were made of.
+
+    ``tells`` says of a function whether it tells ranks apart.
+    """
+
+    keys: Keys
+    origins: Origins
+    tells: Callable[[Function], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What came of executing one entry on each rank class; nothing where that failed."""
+
+    entry: Entry
+    results: Mapping[RankClass, Result]
+    means: Means
+
+    @cached_property
+    def full(self) -> Mapping[RankClass, Trace]:
+        """What each rank class does, accesses to files included."""
+        return {ranks: result.trace for ranks, result in self.results.items()}
+
+    @cached_property
+    def traces(self) -> Mapping[RankClass, Trace]:
+        """The collectives of each rank class."""
+        return {ranks: trace.collective for ranks, trace in self.full.items()}
+
+    @cached_property
+    def inlined(self) -> frozenset[ast.AST]:
+        """The functions whose bodies were followed."""
+        return frozenset[ast.AST]().union(*(trace.functions for trace in self.full.values())) - {
+            self.entry.node
+        }
+
+    @cached_property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Where the rank classes make different collectives, or may not agree on one."""
+        if not self.results:
+            return ()
+        keys = self.means.keys
+        found: dict[tuple[object, ...], Divergence] = {}
+
+        def add(divergences: Iterable[Divergence]) -> None:
+            for divergence in divergences:
+                known = found.get(divergence.key)
+                found[divergence.key] = merged(known, divergence) if known else divergence
+
+        if self.results[FIRST].status == RAISE:
+            return ()
+        first = self.traces[FIRST]
+        for ranks, trace in self.traces.items():
+            if ranks is not FIRST and self.results[ranks].status != RAISE:
+                add(compare(first, FIRST, trace, ranks, keys))
+        add(disagreements(first, keys))
+        return tuple(_completed(divergence, self.traces) for divergence in found.values())
+
+    @cached_property
+    def contentions(self) -> tuple[Contention, ...]:
+        """Where ranks get in each other's way over a file."""
+        if RAISE in {result.status for result in self.results.values()}:
+            return ()
+        means = self.means
+        return tuple(contentions(self.full, means.tells, means.keys, means.origins))
+
+
+def _completed(divergence: Divergence, traces: Mapping[RankClass, Trace]) -> Divergence:
+    """Say of every rank class that was looked at on which side it stands."""
+    wanted = {reached.operation.site.key for reached in divergence.operations}
+    present = dict.fromkeys(divergence.present)
+    absent = dict.fromkeys(divergence.absent)
+    for ranks, trace in traces.items():
+        if ranks not in present and ranks not in absent:
+            (present if wanted & sites(trace) else absent)[ranks] = None
+    return replace(
+        divergence,
+        present=tuple(present),
+        absent=tuple(ranks for ranks in absent if ranks not in present) or divergence.absent,
+    )

@@ -1,0 +1,80 @@
+"""The path of a collective save or load is not the same on every rank.
+
+## What it does
+
+Finds collective saves and loads whose path, folder or tag is computed from the rank, the clock, a
+random number, a temporary name or the process.
+
+## Why is this bad?
+
+Each rank writes its part of the checkpoint where it was told. Parts that lie in several folders are
+no checkpoint: it cannot be loaded, and nobody notices before it is needed. The clock is enough: two
+ranks that start a second apart make two folders.
+
+## Example
+
+```python
+import time
+
+import torch.distributed.checkpoint as dcp
+
+
+def save(state):
+    dcp.save(state, checkpoint_id=f"checkpoints/{time.strftime('%H%M%S')}")
+```
+
+## Use instead
+
+```python
+import time
+
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+
+
+def save(state):
+    names = [time.strftime("%H%M%S")]
+    dist.broadcast_object_list(names, src=0)
+    dcp.save(state, checkpoint_id=f"checkpoints/{names[0]}")
+```
+
+## Fix safety
+
+No fix is offered: where the path should come from is for the author to say. The runtime's
+`agree(value, name)` raises on every rank when they differ.
+
+## Known limits
+
+- A path that comes from outside of the project counts as the same on every rank.
+
+## References
+
+- [PyTorch: distributed checkpoint](https://docs.pytorch.org/docs/stable/distributed.checkpoint.html)
+- [PyTorch forum: DCP does not save on all ranks](https://discuss.pytorch.org/t/torch-distributed-dcp-save-does-not-save-on-all-ranks/222561)
+- [DeepSpeed pull request 667](https://github.com/deepspeedai/DeepSpeed/pull/667)
+"""
+
+from __future__ import annotations
+
+from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+
+RULE = Rule(
+    code="CKP203",
+    name="rank-divergent-checkpoint-path",
+    since="0.1.0",
+    severity=Severity.ERROR,
+    confidence=Confidence.LIKELY,
+    fix="none",
+    page=__doc__,
+)
+
+
+def check_files(fault: FileFault) -> Finding | None:
+    """Report a path that is made of what differs between ranks."""
+    if fault.kind != "path":
+        return None
+    message = (
+        f"every rank reaches {fault.operation}{fault.chain}, but its path depends on "
+        f"{fault.origins}: the ranks do not mean the same checkpoint"
+    )
+    return fault.finding(RULE, message, "compute the path on rank 0 and broadcast it")
