@@ -1,4 +1,7 @@
-"""Put a function before every collective of torch.distributed, and take it away again."""
+"""Put a function before every collective of torch.distributed, and take it away again.
+
+Another one comes after ``init_process_group``.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +54,14 @@ Before = Callable[[str, dict[str, Any]], None]
 
 
 class Interception:
-    """While installed, ``before`` runs ahead of each outermost collective of this process."""
+    """While installed, ``before`` runs ahead of each outermost collective of this process.
 
-    def __init__(self, before: Before) -> None:
+    ``begun`` runs when the process has joined its job.
+    """
+
+    def __init__(self, before: Before, begun: Callable[[], object] = lambda: None) -> None:
         self._before = before
+        self._begun = begun
         self._replaced: list[tuple[Any, str, Any]] = []
 
     def install(self) -> None:
@@ -62,12 +69,14 @@ class Interception:
         for name in COLLECTIVES:
             original = getattr(dist.distributed_c10d, name, None)
             if original is not None:
-                self._replace(name, original, name)
+                self._replace(name, original, self._wrap(original, name))
         functional = sys.modules.get("torch.distributed._functional_collectives")
         for name in FUNCTIONAL:
             original = getattr(functional, name, None)
             if original is not None:
-                self._replace(name, original, f"functional {name}")
+                self._replace(name, original, self._wrap(original, f"functional {name}"))
+        start = dist.distributed_c10d.init_process_group
+        self._replace("init_process_group", start, self._followed(start))
 
     def remove(self) -> None:
         """Put the originals back."""
@@ -75,12 +84,19 @@ class Interception:
             setattr(module, name, original)
         self._replaced.clear()
 
-    def _replace(self, name: str, original: Any, label: str) -> None:
-        wrapped = self._wrap(original, label)
+    def _replace(self, name: str, original: Any, wrapped: Any) -> None:
         for module in list(sys.modules.values()):
             if getattr(module, "__dict__", {}).get(name) is original:
                 setattr(module, name, wrapped)
                 self._replaced.append((module, name, original))
+
+    def _followed(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def followed(*args: Any, **kwargs: Any) -> Any:
+            original(*args, **kwargs)
+            self._begun()
+
+        return followed
 
     def _wrap(self, original: Any, label: str) -> Any:
         signature = inspect.signature(original)

@@ -45,8 +45,10 @@ class Sanitizer:
         self._lock = threading.Lock()
         self._counts: dict[int, int] = {}
         self._watcher: Watcher | None = None
-        self._interception = Interception(self._before)
+        self._interception = Interception(self._before, self._watch)
         self._interception.install()
+        if dist.is_available() and dist.is_initialized():
+            self._watch()
 
     def stop(self) -> None:
         """Remove the check from this process."""
@@ -60,6 +62,14 @@ class Sanitizer:
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
+
+    def _watch(self) -> Watcher:
+        """Answer for this rank from now on, though it may not have made a collective yet."""
+        if self._watcher is not None:  # of a job that this process has left
+            self._watcher.stop()
+        base = open_channel()
+        self._watcher = Watcher(base.store.below("watch"), base.rank)
+        return self._watcher
 
     def _before(self, name: str, arguments: dict[str, Any]) -> None:
         if not (dist.is_available() and dist.is_initialized()):
@@ -75,10 +85,7 @@ class Sanitizer:
 
     def _check(self, channel: Channel, name: str, arguments: dict[str, Any]) -> None:
         with self._lock:
-            if self._watcher is None:
-                base = open_channel()
-                self._watcher = Watcher(base.store.below("watch"), base.rank)
-            watcher = self._watcher
+            watcher = self._watcher or self._watch()
             number = self._counts[id(channel)] = self._counts.get(id(channel), 0) + 1
         made = {"collective": _signature(name, arguments), "where": caller_outside_libraries()}
         check = _Check(

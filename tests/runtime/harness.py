@@ -101,6 +101,7 @@ def _be_rank(
                 world_size=world,
                 timeout=timedelta(seconds=group_timeout),
             )
+            dist.barrier()  # one that ends at once would break the others' joining
         status["value"] = program(rank)
     except BaseException as error:
         status = describe(error)
