@@ -120,7 +120,7 @@ class Decider:
             return kept
         a, b = Trace(first), Trace(second)
         if a.shape == b.shape and not a.acts:
-            frame.trace.extend(first)
+            frame.trace.extend(second if b.matters else first)  # a rank test explains more
         elif a or b:
             frame.trace.append(Branch(test.key, a, b, Site(frame.module, node)))
         if one.status != NEXT or two.status != NEXT:

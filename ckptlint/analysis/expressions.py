@@ -185,12 +185,9 @@ class Evaluator(Binder):
         return FunctionValue(Function(frame.module, node, name, owner), frame.scope())
 
     def _Tuple(self, frame: Frame, node: ast.Tuple | ast.List | ast.Set) -> Value:
-        values = []
-        for part in node.elts:
-            if isinstance(part, ast.Starred):
-                self.evaluate(frame, part.value)
-                return self.unknown("expression", frame, node)
-            values.append(self.evaluate(frame, part))
+        values = [self.evaluate(frame, part) for part in node.elts]
+        if any(isinstance(part, ast.Starred) for part in node.elts):
+            return self.unknown("expression", frame, node)
         return Items(tuple(values))
 
     _List = _Tuple

@@ -30,7 +30,7 @@ def may_run_everywhere(
         return None
     purity = Purity(function.module, function.node, knowledge)
     calls = _unguarded_calls(function.node.body, purity)
-    if any(_writes(call, purity) for call in calls if call not in operations):
+    if any(writes(call, purity) for call in calls if call not in operations):
         return False
     if all(_only_computes(statement, operations, purity) for statement in function.node.body):
         return True
@@ -67,7 +67,8 @@ def _unguarded_calls(body: Iterable[ast.stmt], purity: Purity) -> Iterator[ast.C
         yield from _unguarded_calls(nested, purity)
 
 
-def _writes(call: ast.Call, purity: Purity) -> bool:
+def writes(call: ast.Call, purity: Purity) -> bool:
+    """Say whether a call is known to write or delete, for all ranks to see."""
     name = purity.canonical(call.func)
     last = call.func.attr if isinstance(call.func, ast.Attribute) else name or ""
     if last.startswith(("upload", "push_to")):

@@ -4,184 +4,125 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
-from ckptlint.analysis.values import Site
 from ckptlint.fault import Fault, spelled
-from ckptlint.finding import Confidence, Edit
+from ckptlint.finding import Edit
 from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
-from ckptlint.fixing.effects import hook_writes, may_run_everywhere
-from ckptlint.fixing.helpers import guarded_helper
-from ckptlint.fixing.needs import names_in
-from ckptlint.fixing.plan import Guarded, Kept, Plan, guarded_in
-from ckptlint.fixing.planner import Planner
+from ckptlint.fixing.place import Place
+from ckptlint.fixing.plan import Guarded, Kept, Plan, Pulled, guarded_in
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
-from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.render import Renderer, Written
-from ckptlint.fixing.scopes import Uses, contains, leaves, read_elsewhere, touch, way_to
+from ckptlint.fixing.scopes import Uses, contains, leaves, touch
+from ckptlint.fixing.shapes import Shape, guard_at, statement_at
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Function, FunctionNode
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a fault stands: the statement, its neighbours, its function, and the calls in it that
-    every rank must reach."""
-
-    fault: Fault
-    knowledge: Knowledge
-    parent: ast.AST
-    block: Sequence[ast.stmt]
-    index: int
-    scope: ast.AST
-    operations: tuple[ast.AST, ...]
-    purity: Purity
-
-    @classmethod
-    def of(cls, fault: Fault, knowledge: Knowledge, statement: ast.stmt) -> Place:
-        """Find the surroundings of a statement. Raises RefusedError when the collectives are not
-        in its file."""
-        module = fault.place.module
-        way = way_to(module.tree, statement)
-        sites = [fault.divergence.place(reached) for reached in fault.divergence.operations]
-        if way is None or any(site.module is not module for site in sites):
-            raise RefusedError("the test and the collective stand in different files")
-        scope = next(
-            (parent for parent, _, _ in reversed(way) if isinstance(parent, FunctionNode)),
-            module.tree,
-        )
-        parent, block, index = way[-1]
-        operations = tuple({id(site.node): site.node for site in sites}.values())
-        purity = Purity(module, scope, knowledge)
-        return cls(fault, knowledge, parent, block, index, scope, operations, purity)
-
-    @property
-    def statement(self) -> ast.stmt:
-        return self.block[self.index]
-
-    def inside(self, scope: ast.AST) -> Place:
-        """Return the place seen from inside a function."""
-        purity = Purity(self.purity.module, scope, self.knowledge)
-        return replace(self, scope=scope, purity=purity)
-
-    def planner(self, guard: Sequence[ast.expr]) -> Planner:
-        """Return a planner for this place, where these tests are the rank's."""
-        return Planner(self.purity, self.operations, guard, names_in(self.scope, self.purity))
-
-    def doubts(self, planner: Planner, region: Sequence[ast.stmt]) -> list[str]:
-        """Return why a rewrite should be read before it is applied. Raises RefusedError when it
-        must not be made."""
-        fault = self.fault
-        found = [*planner.doubts, *planner.passed_on.values()]
-        if fault.confidence is Confidence.POSSIBLE:
-            found.append("the finding itself is not certain")
-        if fault.call.effect == "save" and not fault.call.guards_writes:
-            found.append(f"{fault.operation} may not choose its writers itself")
-        for name in sorted(read_elsewhere(planner.bound, self.scope, region)):
-            found.append(f"every rank now has its own `{name}`")
-        found += self._others()
-        return list(dict.fromkeys(found))
-
-    def _others(self) -> Iterator[str]:
-        """Name what else comes to run on every rank."""
-        for function, _, verdict in self._helpers():
-            if verdict is None:
-                yield f"all of `{function.name}` now runs on every rank"
-            elif not verdict:
-                yield f"`{function.name}` now runs on every rank, its own effects on rank 0 only"
-        hook = hook_writes(self.fault.place.module, self.knowledge)
-        if hook is not None and self.fault.call.framework == "accelerate":
-            yield f"the save hook `{hook}` runs on every rank, and writes there"
-
-    def _helpers(self) -> Iterator[tuple[Function, list[ast.AST], bool | None]]:
-        """Yield the functions on the way to the collectives, what every rank must reach in each,
-        and whether the rest of it may run on every rank."""
-        depth = self.fault.divergence.inner_depth
-        for reached in self.fault.divergence.operations:
-            calls = [scope.site.node for scope in reached.chain[depth + 1 :]]
-            calls.append(reached.operation.site.node)
-            for scope, call in zip(reached.chain[depth:], calls, strict=False):
-                verdict = may_run_everywhere(scope.function, [call], self.knowledge)
-                yield scope.function, [call], verdict
-
-    def further_edits(self) -> tuple[Edit, ...]:
-        """Return the edits that guard what the helpers on the way write. Raises RefusedError."""
-        wanted: dict[int, tuple[Function, list[ast.AST]]] = {}
-        for function, calls, verdict in self._helpers():
-            if verdict is False:
-                wanted.setdefault(id(function.node), (function, []))[1].extend(calls)
-        return tuple(
-            guarded_helper(self.fault, function, calls, self.knowledge)
-            for function, calls in wanted.values()
-        )
-
-
-def guarded_if(site: Site) -> ast.If:
-    """Return the ``if`` statement whose test this is. Raises RefusedError."""
-    for node in ast.walk(site.module.tree):
-        if isinstance(node, ast.If) and node.test is site.node:
-            column = site.module.source.lines[node.lineno - 1].encode()[node.col_offset :]
-            if column.startswith(b"elif"):
-                raise RefusedError("the test is one of a chain")
-            return node
-    raise RefusedError("the test is not that of an if statement")
 
 
 def split_guard(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
     """Yield rewrites of a rank test around a collective, the likeliest first."""
+    site = fault.divergence.test.site
     try:
-        statement = guarded_if(fault.divergence.test.site)
+        statement = statement_at(site)
         place = Place.of(fault, knowledge, statement)
-        cut = Cut.of(fault.place.module.source, [statement])
+        shape = guard_at(site, statement)
+        found = splits(place, shape) if shape is not None else iter([taken_out(place, site.node)])
+    except (RefusedError, cst.CSTValidationError):
+        return
+    operation = spelled(fault.place)
+    for plan in found:
+        kept = "; keep the rest under the test" if plan.parted else ""
+        yield told(f"call {operation} on every rank{kept}", plan.doubts, plan.edits)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One way to rewrite a guard; ``parted`` says that something stays under the test."""
+
+    edits: tuple[Edit, ...]
+    doubts: list[str]
+    parted: bool
+
+
+def splits(place: Place, shape: Shape, may_return: bool = False) -> Iterator[Rewrite]:
+    """Yield the ways to take the collectives of a place out of a guard.
+
+    ``may_return`` says that a plain ``return`` leads every rank to the same place.
+    """
+    in_body = contains(ast.Module(shape.node.body, []), place.operations)
+    try:
+        shape = shape.plain(in_body)
     except RefusedError:
         return
-    for ranked in rank_parts(statement.test, place.purity):
+    for ranked in rank_parts(shape.node.test, place.purity):
         try:
-            yield _Split(place, statement, cut, ranked).proposal()
+            yield _Split(place, shape, ranked, may_return).rewrite()
         except (RefusedError, cst.CSTValidationError):
             continue
+
+
+def taken_out(place: Place, test: ast.AST) -> Rewrite:
+    """Make collectives in front of a statement whose expression asks for the rank.
+
+    Raises RefusedError.
+    """
+    statement = place.statement
+    root = statement.test if isinstance(statement, ast.If) else getattr(statement, "value", None)
+    if root is None or not isinstance(test, ast.expr) or not place.purity.repeatable(test):
+        raise RefusedError("the collective cannot be taken out of its statement")
+    cut = Cut.of(place.purity.module.source, [statement])
+    planner = place.planner([test])
+    planner.check_arguments(statement)
+    plan = (*planner.pull(statement, root), Kept(statement))
+    renderer = Renderer(cut, cst.Name("None"), None)
+    renderer.pair([statement], cut.statements)
+    result = renderer.write(plan)
+    edit = cut.spliced(result.statements, result.rest)
+    edits = (edit, *place.further_edits())
+    return Rewrite(edits, place.doubts(planner, [statement]), True)
 
 
 class _Split:
     """One way to rewrite one guard: ``ranked`` are the operands that the rank decides."""
 
-    def __init__(self, place: Place, statement: ast.If, cut: Cut, ranked: frozenset[int]) -> None:
+    def __init__(
+        self, place: Place, shape: Shape, ranked: frozenset[int], may_return: bool
+    ) -> None:
         self.place = place
-        self.statement = statement
-        self.cut = cut
+        self.shape = shape
+        self.node = shape.node
+        self.written = shape.written
         self.ranked = ranked
-        self.written = cst.ensure_type(cut.statements[0], cst.If)
-        parts = operands(statement.test)
+        parts = operands(self.node.test)
+        self.uniform = set(range(len(parts))) - ranked
         self.planner = place.planner([parts[index] for index in sorted(ranked)])
-        self.in_body = contains(ast.Module(statement.body, []), place.operations)
+        self.planner.may_return = may_return
+        self.in_body = contains(ast.Module(self.node.body, []), place.operations)
 
-    def proposal(self) -> Proposal:
+    def rewrite(self) -> Rewrite:
         """Make the rewrite. Raises RefusedError."""
         self._check_test()
-        inner = self.statement.body if self.in_body else self.statement.orelse
+        inner = self.node.body if self.in_body else self.node.orelse
         if not all(contains(ast.Module(inner, []), [op]) for op in self.place.operations):
             raise RefusedError("the collectives do not stand in one arm of the test")
         plan = self.planner.plan(inner)
         groups = guarded_in(plan)
-        others = self.statement.orelse if self.in_body else self.statement.body
+        others = self.node.orelse if self.in_body else self.node.body
         others = [s for s in others if not isinstance(s, ast.Pass)]
         self._check_groups(groups, others)
-        result = self._written(plan, others)
+        result = self.shape.put_back(self._result(plan, others))
         dropped = comments_of(self.written.test, self.ranked)
-        edit = self.cut.spliced(result.statements, result.rest, dropped)
-        doubts = self.place.doubts(self.planner, [self.statement])
-        operation = spelled(self.place.fault.place)
-        kept = "; keep the rest under the test" if groups or others else ""
+        edit = self.shape.cut.spliced(result.statements, result.rest, dropped)
+        doubts = self.place.doubts(self.planner, self.shape.region)
         edits = (edit, *self.place.further_edits())
-        return told(f"call {operation} on every rank{kept}", doubts, edits)
+        return Rewrite(edits, doubts, bool(groups or others))
 
     # -- is it right? --------------------------------------------------------------------------
 
     def _check_test(self) -> None:
-        test, purity = self.statement.test, self.place.purity
+        test, purity = self.node.test, self.place.purity
         if Uses.of(test).stores or contains(test, self.place.operations):
             raise RefusedError("the test binds a name or holds the collective")
         parts = operands(test)
@@ -197,14 +138,18 @@ class _Split:
                 self.planner.doubts.append(doubt)
 
     def _check_groups(self, groups: Sequence[Guarded], others: Sequence[ast.stmt]) -> None:
-        everything = Uses.of(*self.statement.body, *self.statement.orelse)
+        everything = Uses.of(*self.node.body, *self.node.orelse)
         if groups and touch(Uses.of(*self.planner.guard).loads, everything.written):
             raise RefusedError("the guarded statements change the rank test")
         if not others:
             return
         uses = Uses.of(*others)
-        if len(self.ranked) != len(operands(self.statement.test)):
-            raise RefusedError("the other arm belongs to a condition of two parts")
+        if self.uniform:
+            purity = self.place.purity
+            if not all(map(purity.repeatable, operands(self.node.test))):
+                raise RefusedError("the condition cannot be asked twice")
+            if touch(Uses.of(self.node.test).loads, everything.written):
+                raise RefusedError("the arms change the condition")
         if self.place.fault.divergence.others or leaves(others):
             raise RefusedError("the other arm leaves or communicates")
         if touch(self.planner.bound, uses.loads | uses.written) or touch(
@@ -214,50 +159,83 @@ class _Split:
 
     # -- the text ------------------------------------------------------------------------------
 
-    def _written(self, plan: Plan, others: Sequence[ast.stmt]) -> Written:
+    def _result(self, plan: Plan, others: Sequence[ast.stmt]) -> Written:
         node = self.written
-        uniform = set(range(len(operands(self.statement.test)))) - self.ranked
-        if uniform and self._only_condition(plan):
-            return Written([_tested(node, part_of(node.test, uniform))], [])
+        if self.uniform and not others and self._only_condition(plan):
+            return Written([_tested(node, part_of(node.test, self.uniform))], [])
         guard = part_of(node.test, self.ranked)
-        body = node.body
         if not self.in_body:
-            guard = opposite(guard)
-            assert isinstance(node.orelse, cst.Else)
-            body = node.orelse.body
-        indent = node.body.indent if isinstance(node.body, cst.IndentedBlock) else None
-        renderer = Renderer(self.cut, guard, indent)
-        inner = self.statement.body if self.in_body else self.statement.orelse
-        renderer.pair_block(inner, body)
+            guard = opposite(guard, of_rank=True)
+        renderer = Renderer(self.shape.cut, guard, self.shape.indent)
+        if self.in_body:
+            renderer.pair_block(self.node.body, node.body)
+        else:
+            renderer.pair_block(self.node.orelse, _arm(node))
+        if self.uniform and others:
+            return self._with_header(self._parted(plan, renderer))
         result = renderer.write(plan)
-        if uniform:
-            block = cst.IndentedBlock(body=result.statements, indent=indent, footer=result.rest)
-            result = Written([_tested(node, part_of(node.test, uniform), block)], [])
+        if self.uniform:
+            result = self._under_uniform(result)
         if others:
-            self._attach(result, others)
+            self._attach(result, guard)
         return self._with_header(result)
+
+    def _under_uniform(self, result: Written) -> Written:
+        test = part_of(self.written.test, self.uniform)
+        block = cst.IndentedBlock(
+            body=result.statements, indent=self.shape.indent, footer=result.rest
+        )
+        return Written([_tested(self.written, test, block)], [])
 
     def _only_condition(self, plan: Plan) -> bool:
         """Say whether every statement of the body stays as it is."""
         body = [item.statement for item in plan if isinstance(item, Kept)]
-        return self.in_body and not self.statement.orelse and body == list(self.statement.body)
+        return self.in_body and not self.node.orelse and body == list(self.node.body)
 
-    def _attach(self, result: Written, others: Sequence[ast.stmt]) -> None:
+    def _parted(self, plan: Plan, renderer: Renderer) -> Written:
+        """Put the collective under what is the same on every rank, in front of the old statement
+        or behind it, which keeps its condition and the rest of its arms."""
+        if not self.in_body:
+            raise RefusedError("the other arm belongs to a condition of two parts")
+        groups = [item for item in plan if isinstance(item, Guarded)]
+        if len(groups) > 1 or (groups and groups[0] not in (plan[0], plan[-1])):
+            raise RefusedError("the other arm belongs to a condition of two parts")
+        free = renderer.write(tuple(item for item in plan if not isinstance(item, Guarded)))
+        if any(isinstance(item, Pulled) for item in plan) or free.rest:
+            raise RefusedError("the other arm belongs to a condition of two parts")
+        first = self._under_uniform(free).statements
+        if not groups:
+            assert self.written.orelse is not None
+            contrary = self.shape.contrary or opposite(self.written.test)
+            arm = cst.If(test=contrary.deep_clone(), body=_arm(self.written))
+            return Written([*first, arm], [])
+        kept = renderer.plainly(groups[0])
+        if not isinstance(self.written.body, cst.IndentedBlock):
+            raise RefusedError("the other arm belongs to a test on one line")
+        body = self.written.body.with_changes(body=kept.statements, footer=kept.rest)
+        old = self.written.with_changes(body=body)
+        return Written([old, *first] if groups[0] is plan[0] else [*first, old], [])
+
+    def _attach(self, result: Written, guard: cst.BaseExpression) -> None:
         """Give the other arm its place: in front, where its ranks came by first."""
         node = self.written
+        first = result.statements[0] if result.statements else None
         if not self.in_body:
-            bare = node.with_changes(orelse=None, leading_lines=[])
+            bare = node.with_changes(orelse=None)
+            if isinstance(first, cst.If) and first.test.deep_equals(guard):
+                bare = node.with_changes(orelse=cst.Else(body=first.body))
+                result.statements.pop(0)
             result.statements.insert(0, bare)
             return
-        assert isinstance(node.orelse, cst.Else)
+        assert node.orelse is not None
         for index, statement in enumerate(result.statements):
             if isinstance(statement, cst.If) and statement.test.deep_equals(node.test):
-                result.statements[index] = statement.with_changes(
-                    orelse=node.orelse.with_changes(leading_lines=[])
-                )
+                orelse = node.orelse.with_changes(leading_lines=[])
+                result.statements[index] = statement.with_changes(orelse=orelse)
                 return
-        arm = cst.If(test=opposite(node.test).deep_clone(), body=node.orelse.body, leading_lines=[])
-        result.statements.append(arm)
+        result.statements.append(
+            cst.If(test=opposite(guard, of_rank=True).deep_clone(), body=_arm(node))
+        )
 
     def _with_header(self, result: Written) -> Written:
         """Keep the comment behind the old test: behind a new one, or on a line of its own."""
@@ -277,6 +255,15 @@ class _Split:
         above = [*getattr(first, "leading_lines", ()), line]
         result.statements[0] = first.with_changes(leading_lines=above)
         return result
+
+
+def _arm(node: cst.If) -> cst.BaseSuite:
+    """Return the other arm of an ``if`` as a block."""
+    if isinstance(node.orelse, cst.Else):
+        return node.orelse.body
+    assert node.orelse is not None
+    indent = node.body.indent if isinstance(node.body, cst.IndentedBlock) else None
+    return cst.IndentedBlock(body=[node.orelse], indent=indent)
 
 
 def _header(body: cst.BaseSuite) -> cst.TrailingWhitespace | None:

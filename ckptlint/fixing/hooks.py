@@ -12,7 +12,7 @@ from ckptlint.fault import Fault
 from ckptlint.finding import Edit, Span
 from ckptlint.fixing.bodies import Body, guarded_body
 from ckptlint.fixing.cut import Cut
-from ckptlint.fixing.guards import Place
+from ckptlint.fixing.place import Place
 from ckptlint.fixing.plan import Guarded, Item, Kept, Plan
 from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import Proposal, RefusedError, told

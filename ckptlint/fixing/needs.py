@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ckptlint.fixing.effects import writes
+from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.scopes import Uses, contains, path_of
 
@@ -51,10 +53,13 @@ class Needs:
 
     def check_arguments(self, *nodes: ast.AST) -> None:
         """Doubt the rewrite when the arguments of a collective are made by calls that may have
-        effects: every rank makes those calls now."""
+        effects: every rank makes those calls now. Raises RefusedError when they give each rank
+        a value of its own."""
         for operation in self.operations:
             if isinstance(operation, ast.Call) and any(contains(n, [operation]) for n in nodes):
                 for part in (*operation.args, *operation.keywords):
+                    if self.purity.differs(part):
+                        raise RefusedError("each rank would give the collective its own value")
                     for call in ast.walk(part):
                         if (
                             isinstance(call, ast.Call)
@@ -70,6 +75,8 @@ class Needs:
             return True
         if isinstance(statement, ast.Assign):
             return _plain_targets(statement) and self.purity.pure(statement.value)
+        if isinstance(statement, ast.AugAssign):
+            return isinstance(statement.target, ast.Name) and self.purity.pure(statement.value)
         if isinstance(statement, ast.AnnAssign):
             return isinstance(statement.target, ast.Name) and (
                 statement.value is not None and self.purity.pure(statement.value)
@@ -82,12 +89,30 @@ class Needs:
             )
         return False
 
+    def check_made(self, statement: ast.stmt) -> None:
+        """Doubt the rewrite when what makes a value that the collective needs may have effects or
+        give each rank its own. Raises RefusedError when it is known to."""
+        if not isinstance(statement, ast.Assign) or not _plain_targets(statement):
+            raise RefusedError("the collective needs a value that only some ranks have")
+        if isinstance(statement.value, ast.Await) or not self.purity.pure(
+            statement.value, (n for n in ast.walk(statement.value) if isinstance(n, ast.Call))
+        ):
+            raise RefusedError("the collective needs a value that only some ranks have")
+        for call in ast.walk(statement.value):
+            if isinstance(call, ast.Call) and not self.purity.pure_call(call):
+                if writes(call, self.purity) or self.purity.communicates(call):
+                    raise RefusedError("the collective needs what a call with effects gives")
+                name = ast.unparse(call.func)
+                if name in self.purity.bound - self.purity.module.symbols.keys():
+                    raise RefusedError("the collective needs what an unknown call gives")
+                self.doubts.append(f"`{name}` is called on every rank and must give the same")
+
     def changes(self, uses: Uses) -> frozenset[str]:
         """Return the objects that code changes; ``os.remove`` does not change ``os``."""
         imported = self.purity.imported
         return frozenset(p for p in uses.changes if p.partition(".")[0] not in imported)
 
-    def own_targets(self, statement: ast.Assign) -> bool:
+    def own_targets(self, statement: ast.Assign | ast.AnnAssign) -> bool:
         """Say whether only local names, and items of a rank's own objects, are assigned."""
         return all(
             isinstance(target, ast.Name)
@@ -116,8 +141,10 @@ class Needs:
                     self.passed_on[name] = f"`{ast.unparse(node.func)}` may change `{name}`"
 
 
-def _targets(statement: ast.Assign) -> list[ast.expr]:
+def _targets(statement: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
     """Return the single targets of an assignment."""
+    if isinstance(statement, ast.AnnAssign):
+        return [statement.target]
     return [
         name
         for target in statement.targets

@@ -26,18 +26,31 @@ class Pulled:
 
 @dataclass(frozen=True)
 class Guarded:
-    """Statements that stay under the guard."""
+    """Statements that stay under the guard.
+
+    One that is not of the file is an ``if`` of the file with what of its block stays guarded.
+    """
 
     statements: tuple[ast.stmt, ...]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """An ``if``, ``for``, ``with`` or ``try`` that every rank enters, its inside planned anew."""
+    """A statement with blocks that every rank enters, its inside planned anew.
 
-    statement: ast.If | ast.With | ast.For | ast.Try
+    ``handlers`` are the plans of those of a ``try``, in order.
+    """
+
+    statement: ast.If | ast.With | ast.For | ast.While | ast.Try
     body: Plan
     orelse: Plan = ()
+    handlers: tuple[Plan, ...] = ()
+    finalbody: Plan = ()
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of all blocks."""
+        return (self.body, self.orelse, *self.handlers, self.finalbody)
 
 
 Item: TypeAlias = Kept | Pulled | Guarded | Opened
@@ -51,5 +64,6 @@ def guarded_in(plan: Plan) -> list[Guarded]:
         if isinstance(item, Guarded):
             found.append(item)
         elif isinstance(item, Opened):
-            found += guarded_in(item.body) + guarded_in(item.orelse)
+            for plan in item.plans:
+                found += guarded_in(plan)
     return found

@@ -11,14 +11,15 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ckptlint.fixing.needs import Needs
+from ckptlint.fixing.conditions import operands
 from ckptlint.fixing.plan import Guarded, Item, Kept, Opened, Plan, Pulled
 from ckptlint.fixing.proposal import RefusedError
+from ckptlint.fixing.pulling import Pulling
 from ckptlint.fixing.scopes import Uses, contains, leaves, touch
 
 
 @dataclass
-class Planner(Needs):
+class Planner(Pulling):
     """Plans one guarded block."""
 
     may_return: bool = False  # whether every rank may return where the condition is the same
@@ -37,70 +38,62 @@ class Planner(Needs):
         return self.tidied(items)
 
     def _operation(self, statement: ast.stmt) -> list[Item]:
-        if isinstance(statement, ast.If):
-            if self._repeats_guard(statement):
-                return list(self.plan(statement.body))
-            return [self._open_if(statement)]
-        if isinstance(statement, ast.With):
-            return [self._open_with(statement)]
-        if isinstance(statement, ast.For):
-            return [self._open_for(statement)]
-        if isinstance(statement, ast.Try):
-            return [self._open_try(statement)]
-        if isinstance(statement, ast.Expr | ast.Assign):
-            return self._simple(statement)
+        match statement:
+            case ast.If():
+                return self._if(statement)
+            case ast.With():
+                return self._with(statement)
+            case ast.For():
+                return [self._open_for(statement)]
+            case ast.While():
+                return [self._open_while(statement)]
+            case ast.Try():
+                return [self._open_try(statement)]
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Return():
+                return self.simple(statement)
         raise RefusedError(f"the collective stands in a {type(statement).__name__} statement")
 
-    # -- statements that hold a collective -------------------------------------------------------
-
-    def _simple(self, statement: ast.Expr | ast.Assign) -> list[Item]:
-        self.check_arguments(statement)
-        value = statement.value.value if isinstance(statement.value, ast.Await) else statement.value
-        whole = self.purity.pure(value, self.operations)
-        if whole and (isinstance(statement, ast.Expr) or self.own_targets(statement)):
-            uses = Uses.of(statement)
-            self.bound |= uses.stores
-            self.needed = (self.needed - uses.stores) | uses.loads
-            return [Kept(statement)]
-        calls = [op for op in self.operations if contains(statement, [op])]
-        if len(calls) != 1 or not isinstance(calls[0], ast.Call):
-            raise RefusedError("more than one collective stands in one statement")
-        return self._pull(statement, calls[0])
-
-    def _pull(self, statement: ast.Expr | ast.Assign, call: ast.Call) -> list[Item]:
-        """Make the call beforehand: only where nothing that counts is evaluated before it."""
-        for earlier in _evaluated_before(statement.value, call):
-            if not self.purity.pure(earlier):
-                raise RefusedError("something else happens in the statement before the collective")
-        name = self._fresh(call, _name_for(statement, call))
-        self.needed |= Uses.of(call).loads
-        return [Pulled(call, name), Guarded((statement,))]
-
-    def _fresh(self, call: ast.Call, wanted: str) -> str:
-        """Return a name that is not in use, told apart by what is gathered."""
-        names = [wanted, f"gathered_{wanted}"]
-        if call.args and isinstance(call.args[0], ast.Name):
-            names.insert(1, f"{call.args[0].id}_{wanted}")
-        names += [f"{wanted}_{number}" for number in range(2, len(self.taken) + 3)]
-        name = next(name for name in names if name not in self.taken)
-        self.taken.add(name)
-        return name
+    # -- statements with blocks that hold a collective -----------------------------------------
 
     def _repeats_guard(self, statement: ast.If) -> bool:
         """Say whether this is the guard's test once more, so that its body is just guarded."""
         tests = [ast.dump(part) for part in self.guard]
         return tests == [ast.dump(statement.test)] and not statement.orelse
 
-    def _open_if(self, statement: ast.If) -> Item:
+    def _if(self, statement: ast.If) -> list[Item]:
         if contains(statement.test, self.operations):
-            raise RefusedError("the collective stands in a condition")
+            if contains(ast.Module([*statement.body, *statement.orelse], []), self.operations):
+                raise RefusedError("the collective stands in a condition")
+            self.check_arguments(statement.test)
+            return [*self.pull(statement, statement.test), Guarded((statement,))]
+        if self._repeats_guard(statement):
+            return list(self.plan(statement.body))
+        if self.purity.ranked(statement.test):
+            return self._second_test(statement)
         self._condition(statement.test)
         after = set(self.needed)
         orelse = self.plan(statement.orelse)
         other, self.needed = self.needed, after
         body = self.plan(statement.body)
         self.needed |= other | after | Uses.of(statement.test).loads
-        return Opened(statement, body, orelse)
+        return [Opened(statement, body, orelse)]
+
+    def _second_test(self, statement: ast.If) -> list[Item]:
+        """Take the collective out of another test of the rank inside the first; what stays
+        guarded stays under both."""
+        if statement.orelse or not all(map(self.is_guard, operands(statement.test))):
+            raise RefusedError("a second test of the rank stands between")
+        if touch(Uses.of(statement.test).loads, Uses.of(*statement.body).written):
+            raise RefusedError("a second test of the rank changes")
+        self.guard = [*self.guard, statement.test]
+        items: list[Item] = []
+        for item in self.plan(statement.body):
+            if isinstance(item, Opened):
+                raise RefusedError("a second test of the rank stands between")
+            if isinstance(item, Guarded):
+                item = Guarded((ast.If(statement.test, list(item.statements), []),))
+            items.append(item)
+        return items
 
     def _condition(self, test: ast.expr) -> None:
         if self.purity.ranked(test):
@@ -111,10 +104,10 @@ class Planner(Needs):
         if doubt is not None:
             self.doubts.append(doubt)
 
-    def _open_with(self, statement: ast.With) -> Item:
+    def _with(self, statement: ast.With) -> list[Item]:
         calls = [item.context_expr for item in statement.items]
         if not all(self.purity.pure(call, self.operations) for call in calls):
-            raise RefusedError("a context on the way may have effects")
+            return self._before_with(statement)
         self.check_arguments(*calls)
         if any(contains(call, self.operations) for call in calls):
             if contains(ast.Module(statement.body, []), self.operations):
@@ -125,44 +118,92 @@ class Planner(Needs):
         uses = Uses.of(*statement.items)
         self.bound |= uses.stores
         self.needed = (self.needed - uses.stores) | uses.loads
-        return Opened(statement, body)
+        return [Opened(statement, body)]
+
+    def _before_with(self, statement: ast.With) -> list[Item]:
+        """Make a collective before a file is opened for what it gives."""
+        calls = [item.context_expr for item in statement.items]
+        first, *others = statement.body
+        if (
+            not all(isinstance(call, ast.Call) and self.purity.opens(call) for call in calls)
+            or not isinstance(first, ast.Expr | ast.Assign)
+            or contains(ast.Module([*map(ast.Expr, calls), *others], []), self.operations)
+        ):
+            raise RefusedError("a context on the way may have effects")
+        self.check_arguments(first)
+        items = self.pull(first, first.value)
+        if touch(Uses.of(*statement.items).stores, self.needed):
+            raise RefusedError("the collective needs what a context gives")
+        return [*items, Guarded((statement,))]
 
     def _open_for(self, statement: ast.For) -> Item:
-        if statement.orelse or leaves(statement.body) or _has_jump(statement.body):
-            raise RefusedError("the loop around the collective may be left early")
         if self.purity.ranked(statement.iter) or not self.purity.pure(statement.iter):
             raise RefusedError("the loop around the collective has effects or depends on the rank")
-        uses = Uses.of(statement.iter, statement.target)
+        return self._loop(statement, Uses.of(statement.iter, statement.target))
+
+    def _open_while(self, statement: ast.While) -> Item:
+        if contains(statement.test, self.operations):
+            raise RefusedError("the collective stands in a condition")
+        self._condition(statement.test)
+        head = Uses.of(statement.test)
+        self.needed |= head.loads
+        return self._loop(statement, head)
+
+    def _loop(self, statement: ast.For | ast.While, head: Uses) -> Item:
+        if statement.orelse or leaves(statement.body) or _has_jump(statement.body):
+            raise RefusedError("the loop around the collective may be left early")
         before = set(self.needed)
         body = self.plan(statement.body)
         stored = Uses.of(*statement.body).written
         if touch(stored - self.bound, self.needed):
             raise RefusedError("the loop changes what the collective needs")
-        self.bound |= uses.stores
-        self.needed = (self.needed - uses.stores) | before | uses.loads
+        self.bound |= head.stores
+        self.needed = (self.needed - head.stores) | before | head.loads
         return Opened(statement, body)
 
     def _open_try(self, statement: ast.Try) -> Item:
-        """Enter a ``try`` on every rank, where its handlers only tell: a rank that fails in the
-        collective tells of it itself."""
-        if statement.orelse or statement.finalbody:
-            raise RefusedError("the collective stands in a try with further parts")
-        for handler in statement.handlers:
-            told = all(
-                isinstance(part, ast.Pass | ast.Raise)
-                or (
-                    isinstance(part, ast.Expr)
-                    and isinstance(part.value, ast.Call)
-                    and self.purity.tells(part.value)
-                )
-                for part in handler.body
-            )
-            if not told:
-                raise RefusedError("an error is handled by more than a message")
-        before = set(self.needed)
+        """Enter a ``try`` on every rank: one that fails in the collective fails there itself.
+
+        What the handlers do besides telling of it stays guarded, as do the further parts.
+        """
+        before, ahead = set(self.needed), self._ahead
+        last = self._aside(statement.finalbody)
+        orelse = self._aside(statement.orelse)
+        handlers = tuple(self._handler(handler.body) for handler in statement.handlers)
+        self._ahead = ahead
         body = self.plan(statement.body)
         self.needed |= before
-        return Opened(statement, body)
+        return Opened(statement, body, orelse, handlers, last)
+
+    def _handler(self, body: Sequence[ast.stmt]) -> Plan:
+        if all(map(self._told, body)):
+            return tuple(map(Kept, body))
+        end = [body[-1]] if isinstance(body[-1], ast.Raise) else []
+        inner = body[: len(body) - len(end)]
+        if any(isinstance(node, ast.Raise) for each in inner for node in ast.walk(each)):
+            raise RefusedError("an error is raised again on some ranks only")
+        if not end:
+            self.doubts.append("what is to be done where another rank fails alone")
+        return (*self._aside(inner), *map(Kept, end))
+
+    def _told(self, statement: ast.stmt) -> bool:
+        return isinstance(statement, ast.Pass | ast.Raise) or (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and self.purity.tells(statement.value)
+        )
+
+    def _aside(self, body: Sequence[ast.stmt]) -> Plan:
+        """Plan a block of a ``try`` that stays guarded."""
+        for node in (node for each in body for node in ast.walk(each)):
+            if isinstance(node, ast.Call) and self.purity.communicates(node):
+                raise RefusedError("a call like a collective stands in a further part of a try")
+        if leaves(body):
+            raise RefusedError("an error makes some ranks leave")
+        uses = Uses.of(*body)
+        if touch(self.changes(uses) | uses.stores, self.needed):
+            raise RefusedError("what is needed later is changed on some ranks only")
+        return self.tidied([Guarded((statement,)) for statement in body])
 
     # -- all others ------------------------------------------------------------------------------
 
@@ -171,13 +212,18 @@ class Planner(Needs):
         if self.may_return and self._ahead and leaves([statement]):
             return [self._exit(statement)]
         if touch(uses.stores, self.needed):
-            if not self.free(statement):
-                raise RefusedError("the collective needs a value that only some ranks have")
+            if self.purity.differs(statement):
+                raise RefusedError("each rank would make a value of its own for the collective")
+            free = self.free(statement)
+            if not free:
+                self.check_made(statement)
             self.bound |= uses.stores
-            self.needed = (self.needed - uses.stores) | uses.loads
+            if not isinstance(statement, ast.AugAssign):
+                self.needed -= uses.stores
+            self.needed |= uses.loads
             if self.purity.immutable(getattr(statement, "value", None)):
                 self.passed_on = {k: v for k, v in self.passed_on.items() if k not in uses.stores}
-            return [Kept(statement, True)]
+            return [Kept(statement, free)]
         if touch(self.changes(uses), self.needed):
             raise RefusedError("what the collective needs is changed on some ranks only")
         if self._ahead and leaves([statement]):
@@ -253,40 +299,3 @@ class Planner(Needs):
 
 def _has_jump(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Break | ast.Continue) for s in body for n in ast.walk(s))
-
-
-def _evaluated_before(root: ast.expr, call: ast.Call) -> list[ast.expr]:
-    """Return the expressions that are evaluated before ``call``. Raises RefusedError where the
-    call may be made never, or more than once."""
-    found: list[ast.expr] = []
-    node: ast.AST = root
-    while node is not call:
-        if isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp):
-            raise RefusedError("the collective is made in a comprehension or lambda")
-        if isinstance(node, ast.GeneratorExp | ast.IfExp | ast.BoolOp | ast.NamedExpr | ast.Await):
-            raise RefusedError("the collective is made under a condition of its own")
-        if isinstance(node, ast.Compare) and len(node.comparators) > 1:
-            raise RefusedError("the collective is made in a chain of comparisons")
-        for child in ast.iter_child_nodes(node):
-            if contains(child, [call]):
-                node = child
-                break
-            if isinstance(child, ast.keyword):
-                found.append(child.value)
-            elif isinstance(child, ast.expr):
-                found.append(child)
-        else:
-            raise RefusedError("the collective cannot be found in its statement")
-    return found
-
-
-def _name_for(statement: ast.Expr | ast.Assign, call: ast.Call) -> str:
-    """Name a result after the keyword that takes it, or after what is called."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.keyword) and node.value is call and node.arg:
-            return node.arg
-    func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "result")
-    if "gather" in name or "reduce" in name:
-        return "reduced" if "reduce" in name else "gathered"
-    return name.removeprefix("get_").lstrip("_") or "result"

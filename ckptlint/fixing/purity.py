@@ -18,6 +18,7 @@ _OWN = re.compile(
 )
 _BUILT_IN = frozenset({"dict", "list", "str"})
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log"})
+_OPENS = frozenset({"open", "io.open", "bz2.open", "gzip.open", "lzma.open"})
 _PLAIN = (
     ast.Constant,
     ast.Name,
@@ -83,8 +84,8 @@ class Purity:
         self._ranked |= {
             _last(target)
             for node in ast.walk(module.tree)
-            if isinstance(node, ast.Assign) and self.ranked(node.value)
-            for target in node.targets
+            if isinstance(node, ast.Assign | ast.NamedExpr) and self.ranked(node.value)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         } - {""}
 
     def canonical(self, node: ast.expr) -> str | None:
@@ -230,6 +231,29 @@ class Purity:
         return self._pure_callee(call.func) or (
             isinstance(call.func, ast.Attribute) and call.func.attr in _LOGGING
         )
+
+    def communicates(self, call: ast.Call) -> bool:
+        """Say whether a call may be a collective: by its resolved name, or by a method's name."""
+        name = self.canonical(call.func)
+        if name is not None:
+            return name in self.knowledge.communicating
+        return isinstance(call.func, ast.Attribute) and call.func.attr in self.knowledge.acting
+
+    def differs(self, node: ast.AST) -> bool:
+        """Say whether something in a piece of syntax gives each rank a value of its own: the
+        clock, random numbers and the like, or a text with the rank in it."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.JoinedStr) and self.ranked(each):
+                return True
+            if isinstance(each, ast.Call):
+                name = self.canonical(each.func) or ""
+                if name in self.knowledge.divergent:
+                    return True
+        return False
+
+    def opens(self, call: ast.Call) -> bool:
+        """Say whether a call opens a file."""
+        return self.canonical(call.func) in _OPENS
 
     def tells(self, call: ast.Call) -> bool:
         """Say whether a call only prints or logs."""

@@ -14,6 +14,8 @@ from ckptlint.fixing.plan import Guarded, Kept, Opened, Plan, Pulled
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.scopes import contains
 
+_BLOCKS = (cst.If, cst.With, cst.For, cst.While, cst.Try)
+
 
 @dataclass(frozen=True)
 class Written:
@@ -44,6 +46,7 @@ class Renderer:
         self.indent = indent
         self.units: dict[int, _Unit] = {}
         self.footers: dict[int, Sequence[cst.EmptyLine]] = {}
+        self.tests: dict[int, cst.If] = {}
         self.pulled: list[tuple[ast.Call, str]] = []
         self._positions: Mapping[cst.CSTNode, CodeRange] | None = None
 
@@ -56,7 +59,7 @@ class Renderer:
             raise RefusedError("the statement cannot be taken apart")
         for node, unit in zip(nodes, units, strict=True):
             self.units[id(node)] = unit
-            if isinstance(node, ast.If | ast.With | ast.For | ast.Try):
+            if isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
                 self._pair_inside(node, unit.node)
 
     def pair_block(self, nodes: Sequence[ast.stmt], block: cst.BaseSuite) -> None:
@@ -71,12 +74,22 @@ class Renderer:
             self.pair(nodes, [line])
 
     def _pair_inside(
-        self, node: ast.If | ast.With | ast.For | ast.Try, written: cst.BaseStatement
+        self,
+        node: ast.If | ast.With | ast.For | ast.While | ast.Try,
+        written: cst.BaseStatement,
     ) -> None:
-        if not isinstance(written, cst.If | cst.With | cst.For | cst.Try):
+        if not isinstance(written, _BLOCKS):
             raise RefusedError("the statement cannot be taken apart")
         self.pair_block(node.body, written.body)
+        if isinstance(node, ast.Try) and isinstance(written, cst.Try):
+            for handler, old in zip(node.handlers, written.handlers, strict=True):
+                self.pair_block(handler.body, old.body)
+            if written.orelse is not None:
+                self.pair_block(node.orelse, written.orelse.body)
+            if written.finalbody is not None:
+                self.pair_block(node.finalbody, written.finalbody.body)
         if isinstance(node, ast.If) and isinstance(written, cst.If):
+            self.tests[id(node.test)] = written
             if isinstance(written.orelse, cst.Else):
                 self.pair_block(node.orelse, written.orelse.body)
             elif isinstance(written.orelse, cst.If):
@@ -91,7 +104,7 @@ class Renderer:
         for item in plan:
             match item:
                 case Kept(statement):
-                    self._add(done, [self.units[id(statement)]])
+                    self._add(done, [self._without_pulled(statement)])
                     done.rest.extend(self._footer(statement))
                 case Pulled(call, name):
                     self.pulled.append((call, name))
@@ -121,6 +134,13 @@ class Renderer:
         node = self.conditional(self.guard, inside.statements, self._footer(statements[-1]))
         self._add(done, [_Unit(node, blank)])
 
+    def plainly(self, group: Guarded) -> Written:
+        """Write a group that stands under its old test."""
+        done = Written([], [])
+        self._add(done, [self._without_pulled(statement) for statement in group.statements])
+        done.rest.extend(self._footer(group.statements[-1]))
+        return done
+
     def conditional(
         self,
         test: cst.BaseExpression,
@@ -135,24 +155,52 @@ class Renderer:
     def _opened(self, done: Written, item: Opened) -> None:
         unit = self.units[id(item.statement)]
         node = unit.node
-        assert isinstance(node, cst.If | cst.With | cst.For | cst.Try)
+        assert isinstance(node, _BLOCKS)
         node = node.with_changes(body=_block(node.body, self.write(item.body)))
+        if isinstance(node, cst.Try):
+            node = self._with_parts(node, item)
         if isinstance(node, cst.If) and isinstance(node.orelse, cst.Else):
             other = self.write(item.orelse)
-            node = node.with_changes(orelse=_otherwise(node.orelse, other))
+            node = node.with_changes(orelse=otherwise(node.orelse, other))
         elif isinstance(node, cst.If) and node.orelse is not None:
             raise RefusedError("an elif stands on the way")
         self._add(done, [_Unit(node, unit.above)])
         done.rest.extend(self._footer(item.statement))
 
+    def _with_parts(self, node: cst.Try, item: Opened) -> cst.Try:
+        """Return a ``try`` with its further parts written anew."""
+        handlers = [
+            old.with_changes(body=_block(old.body, self.write(plan)))
+            for old, plan in zip(node.handlers, item.handlers, strict=True)
+        ]
+        node = node.with_changes(handlers=handlers)
+        if node.orelse is not None:
+            other = node.orelse.with_changes(body=_block(node.orelse.body, self.write(item.orelse)))
+            node = node.with_changes(orelse=other)
+        if node.finalbody is not None:
+            last = node.finalbody.with_changes(
+                body=_block(node.finalbody.body, self.write(item.finalbody))
+            )
+            node = node.with_changes(finalbody=last)
+        return node
+
+    def _unit(self, statement: ast.stmt) -> _Unit:
+        """Return a statement; of an ``if`` that is not in the file, what it is made of."""
+        if id(statement) in self.units or not isinstance(statement, ast.If):
+            return self.units[id(statement)]
+        old = self.tests[id(statement.test)]
+        units = [self._without_pulled(each) for each in statement.body]
+        inside = Written([], [])
+        self._add(inside, units)
+        return _Unit(old.with_changes(body=_block(old.body, inside), orelse=None), ())
+
     def _without_pulled(self, statement: ast.stmt) -> _Unit:
         """Return a statement with names in place of the calls that were made before it."""
-        unit = self.units[id(statement)]
-        for call, name in self.pulled:
-            if contains(statement, [call]):
-                node = _replaced(unit.node, self._call(call), cst.Name(name))
-                unit = _Unit(node, unit.above)
-        return unit
+        unit = self._unit(statement)
+        names = {
+            self._call(call): name for call, name in self.pulled if contains(statement, [call])
+        }
+        return _Unit(_replaced(unit.node, names), unit.above) if names else unit
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -201,6 +249,12 @@ def _parted(statement: cst.BaseStatement) -> list[_Unit]:
     return units
 
 
+def separate(statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
+    """Return statements with each small one on a line of its own."""
+    units = [unit for statement in statements for unit in _parted(statement)]
+    return [_with_lines(unit.node, unit.above) for unit in units]
+
+
 def _with_lines(node: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
     return node.with_changes(leading_lines=list(lines))
 
@@ -224,8 +278,8 @@ def _block(old: cst.BaseSuite, new: Written) -> cst.BaseSuite:
     return cst.IndentedBlock(body=new.statements, footer=new.rest)
 
 
-def _otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
-    """Return the other arm; a lone ``if`` in it becomes an ``elif``."""
+def otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
+    """Return an arm with other statements; a lone ``if`` in it becomes an ``elif``."""
     if not new.statements:
         return None
     only = new.statements[0]
@@ -240,10 +294,18 @@ def _otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
     return old.with_changes(body=_block(old.body, new))
 
 
-def _replaced(
-    statement: cst.BaseStatement, old: cst.CSTNode, new: cst.BaseExpression
-) -> cst.BaseStatement:
-    result = statement.deep_replace(old, new)
-    if not isinstance(result, cst.BaseStatement):
-        raise RefusedError("the call cannot be replaced in its statement")
+def _replaced(statement: cst.BaseStatement, names: Mapping[cst.Call, str]) -> cst.BaseStatement:
+    """Return a statement with names in place of some of its calls."""
+    result = statement.visit(_Replacer(names))
+    assert isinstance(result, cst.BaseStatement)
     return result
+
+
+class _Replacer(cst.CSTTransformer):
+    def __init__(self, names: Mapping[cst.Call, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        name = self.names.get(original_node)
+        return updated_node if name is None else cst.Name(name)

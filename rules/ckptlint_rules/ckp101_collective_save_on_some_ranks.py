@@ -60,17 +60,22 @@ test.
 ## Fix safety
 
 The fix takes the rank out of the condition, leaves the rest of it, and keeps under the test what
-else stood there. What comes out has been analysed again before it is offered.
+else stood there. `main and save()`, `save() if main else None`, an `elif`, a second test of the
+rank inside the first and a name assigned in the test are read as the `if` statements that they are
+short for; a result that is used in the guarded part is kept under a name. What comes out has been
+analysed again before it is offered.
 
 Where a helper that also writes files comes to run on every rank, its own effects are put under a
 test of rank 0, in whatever file it stands.
 
 The fix is unsafe, and its message names the doubt, where such a helper is changed, where one that
-does more than save would now run on every rank, where the rest of the condition may differ
-between ranks, where a name that is read later is now set on every rank, or where a save hook
-registered with Accelerate writes files.
-None is offered where the other ranks lack a value that the save needs, where no test of the rank
-is known in the helper, or where the test is an `elif` or part of an expression.
+does more than save would now run on every rank, where a value that the save needs is made by a call
+that every rank would now make, where an error is handled by more than a message, where the rest of
+the condition may differ between ranks, where a name that is read later is now set on every rank, or
+where a save hook registered with Accelerate writes files.
+None is offered where the other ranks lack a value that the save needs, where its path or tag has
+the clock, a random number or the rank in it, where no test of the rank is known in the helper, or
+where the save stands in a loop that may be left early.
 
 ## Known limits
 

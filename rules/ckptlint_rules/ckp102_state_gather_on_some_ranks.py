@@ -50,13 +50,15 @@ Gather on every rank, write on one.
 ## Fix safety
 
 The fix moves the gathering in front of the test, together with the assignments that it needs, and
-leaves the write under the test. A gathering in the middle of an expression gets a name of its own.
+leaves the write under the test. A gathering in the middle of an expression, in the arm of a
+conditional one, or while a file is open for it, gets a name of its own in front of the test.
 What comes out has been analysed again before it is offered.
 
 It is unsafe, and its message names the doubt, where a helper that does more than gather would now
-run on every rank, where the rest of the condition may differ between ranks, or where a name that
-is read later is now set on every rank. None is offered where the other ranks lack a value that the
-gathering needs, or where something with effects is evaluated before it.
+run on every rank, where an error is handled by more than a message, where the rest of the condition
+may differ between ranks, or where a name that is read later is now set on every rank. None is
+offered where the other ranks lack a value that the gathering needs, or where something with effects
+is evaluated before it.
 
 ## Known limits
 

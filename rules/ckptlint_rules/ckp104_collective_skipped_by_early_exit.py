@@ -42,12 +42,14 @@ def save(model, path):
 ## Fix safety
 
 The fix takes the exit away and puts what is meant for the remaining ranks alone into an if-block,
-up to the collective, which every rank then reaches. What comes out has been analysed again before
-it is offered.
+up to the collective, which every rank then reaches. An exit that returns a value, or skips more
+than its own block, moves behind the last collective in its block instead. What comes out has been
+analysed again before it is offered.
 
 It is unsafe, and its message names the doubt, where a name that is read later is now set on every
-rank, or where a helper that does more than communicate would now run on every rank. None is offered
-where the exit returns a value, is a `break`, or skips more than the rest of its own block.
+rank, where a helper that does more than communicate would now run on every rank, or where ranks
+that left a loop by `break` would now take all its turns. None is offered where the exit is not the
+end of what stands under the test, or where the collective stands in another block than the exit.
 
 ## Known limits
 

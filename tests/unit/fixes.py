@@ -26,7 +26,8 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
 
 
-def analysed(source: Source) -> list[Finding]:
+def analysed(source: Source, doubted: bool = False) -> list[Finding]:
+    """Return the findings that are shown by default, or with ``doubted`` all of them."""
     request = Request(
         sources=(source,),
         asked=frozenset({source.display}),
@@ -35,7 +36,7 @@ def analysed(source: Source) -> list[Finding]:
         codes=tuple(ckptlint_rules.RULES),
         fixes=True,
     )
-    return [f for f in analyse(request) if f.confidence is not Confidence.POSSIBLE]
+    return [f for f in analyse(request) if doubted or f.confidence is not Confidence.POSSIBLE]
 
 
 def source_of(text: str | bytes) -> Source:

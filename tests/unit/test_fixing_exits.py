@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fixes import UNSAFE, assert_fixed
+from fixes import UNSAFE, assert_fixed, assert_refused
 
 
 def test_barrier_at_the_end_of_the_block() -> None:
@@ -123,4 +123,256 @@ def tell(loss):
 """,
         UNSAFE,
         "(check first: whether every rank has a part for dist.all_reduce)",
+    )
+
+
+def test_exit_behind_other_statements() -> None:
+    assert_fixed(
+        """\
+def save(model, path):
+    if dist.get_rank() != 0:
+        print("waiting")
+        return
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+        """\
+def save(model, path):
+    if dist.get_rank() != 0:
+        print("waiting")
+    else:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+    )
+
+
+def test_exit_on_a_line_with_another_statement() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine):
+    if dist.get_rank() != 0:
+        print("waiting"); return
+    engine.save_checkpoint("out")
+""",
+        """\
+def save(engine: DeepSpeedEngine):
+    if dist.get_rank() != 0:
+        print("waiting")
+    engine.save_checkpoint("out")
+""",
+    )
+
+
+def test_exit_of_rank_zero_behind_its_work() -> None:
+    assert_fixed(
+        """\
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+        return
+    print("waiting")
+    dist.barrier()
+""",
+        """\
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    else:
+        print("waiting")
+    dist.barrier()
+""",
+    )
+
+
+def test_exit_with_another_arm() -> None:
+    assert_fixed(
+        """\
+def save(model, path):
+    if dist.get_rank() != 0:
+        return
+    else:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+        """\
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+    )
+
+
+def test_exit_with_a_value_goes_behind_the_barrier() -> None:
+    assert_fixed(
+        """\
+def save(model, path):
+    if dist.get_rank() != 0:
+        return False
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+    print("saved")
+    return True
+""",
+        """\
+def save(model, path):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+    if dist.get_rank() != 0:
+        return False
+    print("saved")
+    return True
+""",
+    )
+
+
+def test_exit_at_the_end_of_nested_blocks() -> None:
+    assert_fixed(
+        """\
+def save(model, path, wanted):
+    if wanted:
+        with torch.no_grad():
+            if dist.get_rank() != 0:
+                return
+            torch.save(model.state_dict(), path)
+            dist.barrier()
+""",
+        """\
+def save(model, path, wanted):
+    if wanted:
+        with torch.no_grad():
+            if dist.get_rank() == 0:
+                torch.save(model.state_dict(), path)
+            dist.barrier()
+""",
+    )
+
+
+def test_exit_of_all_ranks_behind_that_of_some() -> None:
+    assert_fixed(
+        """\
+def save(model, path, wanted):
+    if dist.get_rank() != 0:
+        return
+    if not wanted:
+        return
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+        """\
+def save(model, path, wanted):
+    if not wanted:
+        return
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+    )
+
+
+def test_exit_of_all_ranks_with_a_value_is_refused() -> None:
+    assert_refused(
+        """\
+def save(model, path, wanted):
+    if dist.get_rank() != 0:
+        return
+    if not wanted:
+        return 1
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+"""
+    )
+
+
+def test_break_takes_ranks_out_of_the_loop() -> None:
+    assert_fixed(
+        """\
+def save(model, paths):
+    for path in paths:
+        if dist.get_rank() != 0:
+            break
+        torch.save(model.state_dict(), path)
+        dist.barrier()
+""",
+        """\
+def save(model, paths):
+    for path in paths:
+        if dist.get_rank() == 0:
+            torch.save(model.state_dict(), path)
+        dist.barrier()
+""",
+        UNSAFE,
+        "every rank now takes all turns of the loop",
+    )
+
+
+def test_break_out_of_a_loop_with_an_else_is_refused() -> None:
+    assert_refused(
+        """\
+def save(model, paths):
+    for path in paths:
+        if dist.get_rank() != 0:
+            break
+        torch.save(model.state_dict(), path)
+        dist.barrier()
+    else:
+        print("all saved")
+"""
+    )
+
+
+def test_continue_behind_other_statements() -> None:
+    assert_fixed(
+        """\
+def save(model, paths):
+    for path in paths:
+        if dist.get_rank() != 0:
+            print("skipping", path)
+            continue
+        torch.save(model.state_dict(), path)
+        dist.barrier()
+""",
+        """\
+def save(model, paths):
+    for path in paths:
+        if dist.get_rank() != 0:
+            print("skipping", path)
+        else:
+            torch.save(model.state_dict(), path)
+        dist.barrier()
+""",
+    )
+
+
+def test_what_the_exit_depends_on_changes_is_refused() -> None:
+    assert_refused(
+        """\
+def save(model, path):
+    rank = dist.get_rank()
+    if rank != 0:
+        return False
+    rank = 1
+    dist.barrier()
+    return rank
+"""
+    )
+
+
+def test_test_of_order_in_other_words() -> None:
+    assert_fixed(
+        """\
+def save(model, path):
+    if dist.get_rank() > 0:
+        return
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
+        """\
+def save(model, path):
+    if dist.get_rank() <= 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+""",
     )

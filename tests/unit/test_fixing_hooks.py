@@ -104,3 +104,31 @@ class Keep(Callback):
             rank_zero_info("kept")
 """
     assert_fixed(before.encode(), after.encode())
+
+
+def test_hook_that_returns_what_it_gathers() -> None:
+    assert_fixed(
+        """\
+class Keep(Callback):
+    @rank_zero_only
+    def on_save_checkpoint(self, trainer, pl_module, checkpoint):
+        return pl_module.all_gather(pl_module.scores)
+
+
+@rank_zero_only
+def tell():
+    print("told")
+""",
+        """\
+class Keep(Callback):
+    def on_save_checkpoint(self, trainer, pl_module, checkpoint):
+        gathered = pl_module.all_gather(pl_module.scores)
+        if trainer.is_global_zero:
+            return gathered
+
+
+@rank_zero_only
+def tell():
+    print("told")
+""",
+    )

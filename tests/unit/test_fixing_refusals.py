@@ -5,18 +5,6 @@ from __future__ import annotations
 from fixes import assert_refused
 
 
-def test_elif_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, skip):
-    if skip:
-        pass
-    elif dist.get_rank() == 0:
-        engine.save_checkpoint("out")
-"""
-    )
-
-
 def test_else_that_communicates_is_refused() -> None:
     assert_refused(
         """\
@@ -37,39 +25,6 @@ def save(engine: DeepSpeedEngine):
         engine.save_checkpoint("out")
     else:
         return
-"""
-    )
-
-
-def test_else_of_two_conditions_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, step):
-    if step % 10 == 0 and dist.get_rank() == 0:
-        engine.save_checkpoint("out")
-    else:
-        print("not now")
-"""
-    )
-
-
-def test_walrus_in_the_test_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine):
-    if (rank := dist.get_rank()) == 0:
-        engine.save_checkpoint(f"out/{rank}")
-"""
-    )
-
-
-def test_value_that_only_rank_zero_has_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, ask):
-    if dist.get_rank() == 0:
-        tag = ask("name?")
-        engine.save_checkpoint("out", tag)
 """
     )
 
@@ -120,16 +75,6 @@ def save(engine: DeepSpeedEngine, found):
     )
 
 
-def test_returned_collective_is_refused() -> None:
-    assert_refused(
-        """\
-def save(model: FSDP):
-    if dist.get_rank() == 0:
-        return model.state_dict()
-"""
-    )
-
-
 def test_condition_with_effects_behind_the_rank_test_is_refused() -> None:
     assert_refused(
         """\
@@ -157,16 +102,6 @@ def test_flag_that_holds_more_than_the_rank_is_refused() -> None:
 def save(engine: DeepSpeedEngine, step):
     due = step % 10 == 0 and dist.get_rank() == 0
     if due:
-        engine.save_checkpoint("out")
-"""
-    )
-
-
-def test_negated_disjunction_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, dry):
-    if not (dry or dist.get_rank() != 0):
         engine.save_checkpoint("out")
 """
     )
@@ -214,19 +149,6 @@ def save(engine: DeepSpeedEngine, tags):
             engine.save_checkpoint("out", tag)
             if tag == "last":
                 break
-"""
-    )
-
-
-def test_error_handled_by_more_than_a_message_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, clean):
-    if dist.get_rank() == 0:
-        try:
-            engine.save_checkpoint("out")
-        except OSError:
-            clean()
 """
     )
 
@@ -293,39 +215,12 @@ def save(accelerator: Accelerator, model):
     )
 
 
-def test_while_and_ternary_and_short_circuit_are_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine):
-    done = engine.save_checkpoint("out") if dist.get_rank() == 0 else None
-    return done
-"""
-    )
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine):
-    dist.get_rank() == 0 and engine.save_checkpoint("out")
-"""
-    )
-
-
 def test_barrier_of_the_other_ranks_is_refused() -> None:
     assert_refused(
         """\
 def save():
     if dist.get_rank() != 0:
         dist.barrier()
-"""
-    )
-
-
-def test_early_return_of_a_value_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine):
-    if dist.get_rank() != 0:
-        return False
-    engine.save_checkpoint("out")
 """
     )
 
@@ -339,17 +234,6 @@ def save(engine: DeepSpeedEngine):
             return
         print("saving")
     engine.save_checkpoint("out")
-"""
-    )
-
-
-def test_decorated_function_that_returns_is_refused() -> None:
-    assert_refused(
-        """\
-class Keep(Callback):
-    @rank_zero_only
-    def on_save_checkpoint(self, trainer, pl_module, checkpoint):
-        return pl_module.all_gather(pl_module.scores)
 """
     )
 

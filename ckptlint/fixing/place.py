@@ -1,0 +1,112 @@
+"""Where a fault stands: its statement, the neighbours, and what must be reached on every rank."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ckptlint.fault import Fault
+from ckptlint.finding import Confidence, Edit
+from ckptlint.fixing.effects import hook_writes, may_run_everywhere
+from ckptlint.fixing.helpers import guarded_helper
+from ckptlint.fixing.needs import names_in
+from ckptlint.fixing.planner import Planner
+from ckptlint.fixing.proposal import RefusedError
+from ckptlint.fixing.purity import Purity
+from ckptlint.fixing.scopes import read_elsewhere, way_to
+from ckptlint.knowledge import Knowledge
+from ckptlint.project import Function, FunctionNode
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault stands: the statement, its neighbours, its function, and the calls in it that
+    every rank must reach."""
+
+    fault: Fault
+    knowledge: Knowledge
+    parent: ast.AST
+    block: Sequence[ast.stmt]
+    index: int
+    scope: ast.AST
+    operations: tuple[ast.AST, ...]
+    purity: Purity
+
+    @classmethod
+    def of(cls, fault: Fault, knowledge: Knowledge, statement: ast.stmt) -> Place:
+        """Find the surroundings of a statement. Raises RefusedError when the collectives are not
+        in its file."""
+        module = fault.place.module
+        way = way_to(module.tree, statement)
+        sites = [fault.divergence.place(reached) for reached in fault.divergence.operations]
+        if way is None or any(site.module is not module for site in sites):
+            raise RefusedError("the test and the collective stand in different files")
+        scope = next(
+            (parent for parent, _, _ in reversed(way) if isinstance(parent, FunctionNode)),
+            module.tree,
+        )
+        parent, block, index = way[-1]
+        operations = tuple({id(site.node): site.node for site in sites}.values())
+        purity = Purity(module, scope, knowledge)
+        return cls(fault, knowledge, parent, block, index, scope, operations, purity)
+
+    @property
+    def statement(self) -> ast.stmt:
+        return self.block[self.index]
+
+    def inside(self, scope: ast.AST) -> Place:
+        """Return the place seen from inside a function."""
+        purity = Purity(self.purity.module, scope, self.knowledge)
+        return replace(self, scope=scope, purity=purity)
+
+    def planner(self, guard: Sequence[ast.expr]) -> Planner:
+        """Return a planner for this place, where these tests are the rank's."""
+        return Planner(self.purity, self.operations, guard, names_in(self.scope, self.purity))
+
+    def doubts(self, planner: Planner, region: Sequence[ast.stmt]) -> list[str]:
+        """Return why a rewrite should be read before it is applied. Raises RefusedError when it
+        must not be made."""
+        fault = self.fault
+        found = [*planner.doubts, *planner.passed_on.values()]
+        if fault.confidence is Confidence.POSSIBLE:
+            found.append("the finding itself is not certain")
+        if fault.call.effect == "save" and not fault.call.guards_writes:
+            found.append(f"{fault.operation} may not choose its writers itself")
+        for name in sorted(read_elsewhere(planner.bound, self.scope, region)):
+            found.append(f"every rank now has its own `{name}`")
+        found += self._others()
+        return list(dict.fromkeys(found))
+
+    def _others(self) -> Iterator[str]:
+        """Name what else comes to run on every rank."""
+        for function, _, verdict in self._helpers():
+            if verdict is None:
+                yield f"all of `{function.name}` now runs on every rank"
+            elif not verdict:
+                yield f"`{function.name}` now runs on every rank, its own effects on rank 0 only"
+        hook = hook_writes(self.fault.place.module, self.knowledge)
+        if hook is not None and self.fault.call.framework == "accelerate":
+            yield f"the save hook `{hook}` runs on every rank, and writes there"
+
+    def _helpers(self) -> Iterator[tuple[Function, list[ast.AST], bool | None]]:
+        """Yield the functions on the way to the collectives, what every rank must reach in each,
+        and whether the rest of it may run on every rank."""
+        depth = self.fault.divergence.inner_depth
+        for reached in self.fault.divergence.operations:
+            calls = [scope.site.node for scope in reached.chain[depth + 1 :]]
+            calls.append(reached.operation.site.node)
+            for scope, call in zip(reached.chain[depth:], calls, strict=False):
+                verdict = may_run_everywhere(scope.function, [call], self.knowledge)
+                yield scope.function, [call], verdict
+
+    def further_edits(self) -> tuple[Edit, ...]:
+        """Return the edits that guard what the helpers on the way write. Raises RefusedError."""
+        wanted: dict[int, tuple[Function, list[ast.AST]]] = {}
+        for function, calls, verdict in self._helpers():
+            if verdict is False:
+                wanted.setdefault(id(function.node), (function, []))[1].extend(calls)
+        return tuple(
+            guarded_helper(self.fault, function, calls, self.knowledge)
+            for function, calls in wanted.values()
+        )
