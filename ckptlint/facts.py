@@ -91,7 +91,8 @@ class Returns:
     """What a call gives: canonical class names, one for each element of a returned tuple.
 
     An empty name is a value that nothing is known of; ``arguments`` says that the call gives its
-    own arguments back (as ``Accelerator.prepare`` does).
+    own arguments back (as ``Accelerator.prepare`` does), where ``types`` then names the
+    classes in which it wraps those that are the project's own or unknown.
     """
 
     name: str

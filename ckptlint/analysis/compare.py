@@ -135,9 +135,11 @@ class _Comparison:
             b: list[Step] = []
             end_a = flatten(first, chosen, chain, levels, a)
             end_b = flatten(second, chosen, chain, levels, b)
-            if endless and any(
-                end == "continue" and all(step.marks for step in steps)
-                for end, steps in ((end_a, a), (end_b, b))
+            if any(
+                end == "continue"
+                and (endless or other in ("break", "return"))
+                and _only_marks(trace, chosen)
+                for end, trace, other in ((end_a, one, end_b), (end_b, two, end_a))
             ):
                 continue  # one rank tries again while the others wait in the same call
             paths = tuple(tuple((id(s.item), places(s.chain)) for s in steps) for steps in (a, b))
@@ -349,6 +351,13 @@ def _shown(level: Level, reached: Reached) -> tuple[Kind, Level]:
 
 def _outermost(levels: tuple[Level, ...]) -> Level | None:
     return levels[0] if levels else None
+
+
+def _only_marks(trace: Trace, chosen: Mapping[int, bool]) -> bool:
+    """Say whether a loop's turn reaches no collective, from its beginning on."""
+    steps: list[Step] = []
+    flatten(trace.items, chosen, (), (), steps)
+    return all(step.marks for step in steps)
 
 
 def _trimmed(a: tuple[Item, ...], b: tuple[Item, ...]) -> tuple[tuple[Item, ...], ...]:

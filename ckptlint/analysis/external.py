@@ -6,6 +6,7 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, Literal
 
 from ckptlint.analysis.containers import CONTAINER, function, method
@@ -206,7 +207,12 @@ class ExternalCaller(Guards):
         returns = known.returns.get(name)
         if returns is not None:
             if returns.arguments:
-                values = arguments.positional
+                values = tuple(
+                    Object(known.canonical(kind)) if kind and _plain(value) else value
+                    for value, kind in zip_longest(
+                        arguments.positional, returns.types[: len(arguments.positional)]
+                    )
+                )
                 return values[0] if len(values) == 1 else Items(values)
             if len(returns.types) == 1:
                 return Object(known.canonical(returns.types[0]))
@@ -281,3 +287,8 @@ class ExternalCaller(Guards):
             if isinstance(value, External):
                 return Object(self.knowledge.canonical(value.name))
         return None
+
+
+def _plain(value: Value) -> bool:
+    """Say whether a value is an object that the facts know nothing of."""
+    return isinstance(value, Symbol | Instance) and value.rank is None

@@ -49,6 +49,18 @@ class Partings:
             if self._differs(module, _header(statement), held)
         )
 
+    def calls_received(self, module: Module, node: FunctionNode | ast.Lambda) -> bool:
+        """Say whether a function calls a parameter, which may be a wrapped module."""
+        arguments = node.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        received = {each.arg for each in every}
+        return any(
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Name)
+            and part.func.id in received
+            for part in walk(node)
+        )
+
     def _held(self, module: Module, statements: list[ast.stmt]) -> frozenset[str]:
         """Return the variables that receive anything computed from what differs."""
         held: frozenset[str] = frozenset()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from ckptlint.project import ClassDefinition, Function, Import, Module
 
@@ -36,6 +37,16 @@ class View:
             self._names[name] = found
         return self._names[name]
 
+    @cached_property
+    def _modules(self) -> tuple[Module, ...]:
+        """The modules of the project that the file's imports bind."""
+        found = (
+            self.name(name)
+            for name, symbol in self.module.symbols.items()
+            if isinstance(symbol, Import)
+        )
+        return tuple(module for module in found if isinstance(module, Module))
+
     def attribute(self, name: str) -> tuple[Function, ...]:
         """Return the functions that an attribute of this name may lead to."""
         known = self._attributes.get(name)
@@ -44,6 +55,10 @@ class View:
         return known
 
     def _functions(self, name: str) -> Iterator[Function]:
+        for bound in self._modules:
+            definition = bound.symbols.get(name)
+            if isinstance(definition, ClassDefinition):
+                yield from _unnamed(definition)
         project = self.module.project
         defining = project.lexicon.defining(name)
         if not defining:
@@ -71,10 +86,15 @@ class View:
             symbol = self.name(name)
             if isinstance(symbol, Function):
                 yield symbol
-            elif isinstance(symbol, ClassDefinition) and "__init__" in symbol.methods:
-                yield symbol.methods["__init__"]
+            elif isinstance(symbol, ClassDefinition):
+                yield from _unnamed(symbol)
         for name in said.attributes:
             yield from self.attribute(name)
+
+
+def _unnamed(definition: ClassDefinition) -> Iterator[Function]:
+    """Yield the methods that run without being named where a class is: ``__init__`` and such."""
+    return (method for name, method in definition.methods.items() if name.startswith("__"))
 
 
 def resolve(

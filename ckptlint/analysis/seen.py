@@ -14,13 +14,13 @@ from functools import cached_property
 from ckptlint.analysis.compare import Divergence, compare, merged
 from ckptlint.analysis.disagree import disagreements
 from ckptlint.analysis.files import Contention, contentions
-from ckptlint.analysis.frame import RAISE, Result
+from ckptlint.analysis.frame import NEXT, RAISE, Result
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import FIRST, RankClass
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.steps import sites
-from ckptlint.analysis.values import Site
+from ckptlint.analysis.values import NONE, Site
 from ckptlint.project import ClassDefinition, Function, FunctionNode
 
 
@@ -110,6 +110,25 @@ class Seen:
             return ()
         means = self.means
         return tuple(contentions(self.full, means.tells, means.keys, means.origins))
+
+
+def together(function: Function) -> tuple[Function, ...]:
+    """Return what is to be looked at as one: how a context is entered, and how it is left."""
+    for names in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
+        if function.owner is not None and function.name in names:
+            return tuple(filter(None, map(function.owner.methods.get, names)))
+    return (function,)
+
+
+def joined(results: Iterable[Result]) -> Result:
+    """Return what several functions do one after the other."""
+    first, *rest = results
+    if not rest:
+        return first
+    every = (first, *rest)
+    trace = Trace([item for result in every for item in result.trace])
+    status = RAISE if RAISE in [result.status for result in every] else NEXT
+    return Result(trace, NONE, status, first.scopes.union(*(each.scopes for each in rest)), {})
 
 
 def _completed(divergence: Divergence, traces: Mapping[RankClass, Trace]) -> Divergence:

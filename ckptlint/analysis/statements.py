@@ -228,14 +228,19 @@ class Statements(Caller):
         return self.decide(frame, test, node.test, body, orelse).status
 
     def _narrowed(self, frame: Frame, test: ast.expr) -> tuple[str, Value] | None:
-        """Return the name, and the type it has where ``isinstance(name, type)`` is true."""
-        parts = test.values if isinstance(test, ast.BoolOp) and _is_and(test) else [test]
-        for part in parts:
-            match part:
-                case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kind]):
-                    path = subject.id if isinstance(subject, ast.Name) else dotted(subject)
-                    if path is None or not blank(self.evaluate(frame, subject)):
-                        continue
+        """Return the name, and the type it has where ``isinstance(name, type)`` is true.
+
+        Of several types of one name the first that is known is taken.
+        """
+        if isinstance(test, ast.BoolOp):
+            found = [self._narrowed(frame, part) for part in test.values]
+            if isinstance(test.op, ast.Or) and len({each and each[0] for each in found}) > 1:
+                return None  # the name is something else in one of the cases
+            return next((each for each in found if each is not None), None)
+        match test:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kind]):
+                path = subject.id if isinstance(subject, ast.Name) else dotted(subject)
+                if path is not None and blank(self.evaluate(frame, subject)):
                     typed = self.annotated(frame.module, kind)
                     if typed is not None:
                         return path, typed
@@ -295,10 +300,6 @@ class Statements(Caller):
         for name in stored_names(pattern):
             frame.variables[name] = self.unknown("matched", frame, pattern, name)
         return self.unknown("pattern", frame, pattern)
-
-
-def _is_and(test: ast.BoolOp) -> bool:
-    return isinstance(test.op, ast.And)
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -18,7 +18,7 @@ from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
-from ckptlint.analysis.seen import Entry, Means, Seen
+from ckptlint.analysis.seen import Entry, Means, Seen, joined, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.values import NONE, Instance, Site
@@ -44,8 +44,13 @@ class Located:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The place and the cause: what makes two of them the same fault."""
+        """The place and the cause: what makes two of them the same fault.
+
+        A condition on which ranks may disagree is one fault, whatever stands behind it.
+        """
         divergence = self.divergence
+        if divergence.kind == "divergent":
+            return (divergence.test.site.key,)
         cause = divergence.exit.site if divergence.exit else divergence.test.site
         return (divergence.place(divergence.operations[0]).key, cause.key)
 
@@ -207,10 +212,22 @@ class _Surveyor:
                 done.add(entry.node)
                 self.seen.append(self.look(entry))
                 inlined |= self.seen[-1].inlined
-        for each in self.seen:
+        givers = {
+            giver: None
+            for each in self.seen
+            if each.entry.parts
+            for giver in self._givers(each.entry)
+        }
+        for each in (*self.seen, *givers):
             for divergence in each.divergences if each.entry.parts else ():
                 if not self._balanced(each, divergence):
                     yield Located(divergence, _function_at(divergence, each.entry))
+
+    def _givers(self, entry: Entry) -> Iterator[Seen]:
+        """Look at the callers of a function that calls what it is given: they know what that is."""
+        function = entry.function
+        if function is not None and self.world.calls_received(function.module, function.node):
+            yield from (each for each in self._callers(entry) if each not in self.seen)
 
     def _entries(self) -> Iterator[Entry]:
         module, world = self.module, self.world
@@ -387,9 +404,12 @@ class _Surveyor:
         if entry.function is not None:
             owner = entry.owner or entry.function.owner
             bound = Instance(owner) if owner is not None else None
-            value = interpreter.decorated(entry.function, bound)
-            hook = interpreter.hook_of(entry.function)
-            return interpreter.run_entry(value, hook, entry.site)
+            return joined(
+                interpreter.run_entry(
+                    interpreter.decorated(method, bound), interpreter.hook_of(method), entry.site
+                )
+                for method in together(entry.function)
+            )
         if entry.nested is not None:
             nested = interpreter.nested.get(entry.nested)
             if nested is None:  # defined on other ranks only

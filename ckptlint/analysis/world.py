@@ -190,6 +190,10 @@ class World:
         """Say whether ranks may part in a function in a way that matters."""
         return self._partings.may_part(module, node)
 
+    def calls_received(self, module: Module, node: FunctionNode | ast.Lambda) -> bool:
+        """Say whether what a function does depends on a function or module it is given."""
+        return self._partings.calls_received(module, node)
+
     def callers(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
         """Yield the functions that may call a function, and files (None) whose top level may.
 
