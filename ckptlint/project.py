@@ -135,6 +135,12 @@ class Module:
         return self.source.tree
 
     @cached_property
+    def name(self) -> str:
+        """The dotted name under which others import the file."""
+        head, _, rest = self.project.dotted(str(self.source.path)).partition(".")
+        return rest if head in _SOURCE_FOLDERS else f"{head}.{rest}".strip(".")
+
+    @cached_property
     def imports(self) -> frozenset[str]:
         """Top-level names of all modules imported anywhere in the file."""
         roots: set[str] = set()
@@ -238,7 +244,7 @@ class Project:
         self.sources = {source.path: source for source in sources}
         self.lexicon = Lexicon(sources)
         self._by_name = {
-            self._dotted(str(source.path)): source for source in sources if source.importable
+            self.dotted(str(source.path)): source for source in sources if source.importable
         }
         self._modules: dict[Path, Module] = {}
         self._resolved: dict[tuple[str, str], Source | None] = {}
@@ -246,7 +252,8 @@ class Project:
         self._visible: dict[Path, frozenset[Source]] = {}
         self._starred: dict[Path, tuple[Source | str, ...]] = {}
 
-    def _dotted(self, path: str) -> str:
+    def dotted(self, path: str) -> str:
+        """Return the dotted name of a file, from the project's folder on."""
         relative = path.removeprefix(str(self.root)).lstrip(os.sep).removesuffix(".py")
         return relative.removesuffix("__init__").strip(os.sep).replace(os.sep, ".")
 
@@ -346,7 +353,7 @@ class Project:
                         yield module
 
     def _locate(self, importer: Path, dotted: str, level: int) -> Source | None:
-        folder = self._dotted(os.path.dirname(importer))
+        folder = self.dotted(os.path.dirname(importer))
         key = (folder, "." * level + dotted)
         if key not in self._resolved:
             self._resolved[key] = next(

@@ -103,7 +103,8 @@ class Caller(ExternalCaller):
     ) -> Value:
         """Splice the body of a project's function into the trace."""
         if not self._worth(callee, arguments):
-            return self.result(callee, arguments)
+            turns = any(isinstance(v, Symbol) and v.each for v in arguments.positional)
+            return replace(self.result(callee, arguments), each=turns)
         result = self.run(callee, arguments)
         frame.scopes |= result.scopes
         if result.trace.matters:

@@ -94,6 +94,9 @@ class Members(Namer):
                     return no
                 return self.keys.choose(base.key, yes, no)
             case ModuleValue():
+                full = f"{base.module.name}.{name}"
+                if self.recorded(full):
+                    return External(full)
                 found = self.global_value(base.module, name)
                 if found is not None:
                     return found

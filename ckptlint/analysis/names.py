@@ -91,7 +91,7 @@ class Namer(Evaluator):
         for star in module.project.giving(module.source, name):
             if isinstance(star, Module):
                 found = self._bound(star, name)
-            elif self._recorded(f"{star}.{name}"):
+            elif self.recorded(f"{star}.{name}"):
                 found = External(f"{star}.{name}")
             if found is not None:
                 return found
@@ -142,7 +142,7 @@ class Namer(Evaluator):
     def imported(self, module: Module, target: Import) -> Value:
         """Follow an import into the project or out of it."""
         full = f"{target.module}.{target.name}" if target.name else target.module
-        if not target.level and self._recorded(full):
+        if not target.level and self.recorded(full):
             return External(full)
         found = module.project.find(module, target.module, target.level)
         if not target.name:
@@ -157,7 +157,8 @@ class Namer(Evaluator):
             return ModuleValue(submodule)
         return External(full)
 
-    def _recorded(self, name: str) -> bool:
+    def recorded(self, name: str) -> bool:
+        """Say whether the facts tell of a function or class, whose source is not asked then."""
         known = self.knowledge
         name = known.canonical(name)
         return any(
@@ -197,4 +198,5 @@ def _settled(value: Value) -> bool:
 
 
 def _plain(value: Value) -> bool:
-    return value.rank is None and value.divergent is None
+    each = isinstance(value, Symbol) and value.each
+    return value.rank is None and value.divergent is None and not each
