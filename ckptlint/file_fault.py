@@ -104,11 +104,8 @@ class FileFault:
 
     @property
     def confidence(self) -> Confidence:
-        """Possible where the ranks are known of in the surroundings only, or where another caller
-        may keep ranks away."""
-        if not self.contention.shown or self.contended.elsewhere:
-            return Confidence.POSSIBLE
-        return Confidence.LIKELY
+        """Possible where only the surroundings know of ranks, or some caller is not known."""
+        return Confidence.LIKELY if self.contended.likely else Confidence.POSSIBLE
 
     @property
     def other_operation(self) -> str:

@@ -57,13 +57,16 @@ class Located:
 
 @dataclass(frozen=True)
 class Contended:
-    """A contention, the function and the place in which it is shown, and whether functions that
-    mention this one may call it in another way than those that were followed."""
+    """A contention, the function and the place in which it is shown.
+
+    ``likely`` when some function on the way shows that there are several ranks, and all calls of
+    these functions were followed.
+    """
 
     contention: Contention
     function: str
     place: Site
-    elsewhere: bool
+    likely: bool
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -164,7 +167,7 @@ def survey(
                 told[located.key] = located
         for each in surveyor.contended():
             first = contended.get(each.key)
-            if first is None or (each.contention.shown and not first.contention.shown):
+            if first is None or (each.likely and not first.likely):
                 contended[each.key] = each
         complaints.extend(surveyor.complaints)
         for seen in surveyor.seen:
@@ -196,6 +199,7 @@ class _Surveyor:
         self.complaints: list[Complaint] = []
         self.seen: list[Seen] = []
         self._outside: dict[ast.AST, Seen] = {}
+        self._standing: dict[tuple[ast.AST, tuple[object, ...]], bool | None] = {}
 
     def located(self) -> Iterator[Located]:
         """Look at every function of the file that matters; drop what its callers balance."""
@@ -294,18 +298,35 @@ class _Surveyor:
         ):
             return
         for each in self.seen:
-            kept = [found for found in each.contentions if not self._told_within(found)]
-            if not kept:
-                continue
-            callers = list(self._callers(each.entry))
-            for found in kept:
-                if callers and not any(
-                    found.key == theirs.key for caller in callers for theirs in caller.contentions
-                ):
+            for found in each.contentions:
+                if self._told_within(found):
                     continue
-                place, function = _place(found, each.entry)
-                elsewhere = self._elsewhere(each.entry, callers)
-                yield Contended(found, function, place, elsewhere)
+                likely = self._stands(each, found)
+                if likely is not None:
+                    place, function = _place(found, each.entry)
+                    yield Contended(found, function, place, likely)
+
+    def _stands(self, seen: Seen, found: Contention) -> bool | None:
+        """Say whether every rank gets to a contention from where a program begins, as far as its
+        functions are followed: True for likely, False for possibly, None for no."""
+        place = (seen.entry.node, found.key)
+        if place not in self._standing:
+            self._standing[place] = None  # a circle of calls begins nowhere
+            self._standing[place] = self._begins(seen, found)
+        return self._standing[place]
+
+    def _begins(self, seen: Seen, found: Contention) -> bool | None:
+        callers = list(self._callers(seen.entry))
+        followed = not self._elsewhere(seen.entry, callers)
+        if not callers:
+            return followed and found.shown
+        above = {
+            self._stands(caller, theirs)
+            for caller in callers
+            for theirs in caller.contentions
+            if theirs.key == found.key
+        } - {None}
+        return (followed and True in above) if above else None
 
     def _told_within(self, found: Contention) -> bool:
         """Say whether a function on the way to the access is looked at by itself."""
