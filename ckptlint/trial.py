@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeGuard
 
 from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.survey import Survey, survey
@@ -14,7 +16,7 @@ from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
 from ckptlint.finding import Edit, Finding, Fix
 from ckptlint.fixing import Proposal
-from ckptlint.project import Project
+from ckptlint.project import FunctionNode, Project
 from ckptlint.source import Source, SourceError
 
 Judge = Callable[[Survey], Iterable[Finding]]
@@ -44,7 +46,7 @@ class Trials:
 
     def _holds(self, proposal: Proposal, fault: Fault | FileFault, finding: Finding) -> bool:
         if proposal.edits not in self._known:
-            self._known[proposal.edits] = self._rewritten(proposal)
+            self._known[proposal.edits] = self._rewritten(proposal, isinstance(fault, Fault))
         after = self._known[proposal.edits]
         if after is None:
             return False
@@ -72,8 +74,11 @@ class Trials:
                         return False
         return True
 
-    def _rewritten(self, proposal: Proposal) -> Survey | None:
-        """Analyse what comes out, as far as the changed files and what calls them go."""
+    def _rewritten(self, proposal: Proposal, narrow: bool) -> Survey | None:
+        """Analyse what comes out, as far as the changed files and what calls them go.
+
+        ``narrow`` says that only the changed functions, and those that run them, can be concerned.
+        """
         edits: dict[str, list[Edit]] = defaultdict(list)
         for edit in proposal.edits:
             edits[edit.span.path].append(edit)
@@ -87,8 +92,35 @@ class Trials:
         replaced = [changed.get(name, source) for name, source in sources.items()]
         project = Project(replaced, self.world.project.root)
         world = World(project, self.world.knowledge, holders=self.world.holders)
-        modules = [project.module(source) for source in self._around(changed, replaced)]
-        return survey(world, modules, self.result.looked)
+        only = self._concerned(edits, sources) if narrow else None
+        modules = [
+            project.module(source)
+            for source in self._around(changed, replaced)
+            if only is None or any(path == source.display for path, _ in only)
+        ]
+        return survey(world, modules, self.result.looked, only)
+
+    def _concerned(
+        self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]
+    ) -> set[tuple[str, str]]:
+        """Return the changed functions and those that run one of them, by file and name."""
+        nodes: set[ast.AST] = set()
+        found: set[tuple[str, str]] = set()
+        for path, each in edits.items():
+            module = self.world.project.module(sources[path])
+            touched = {node for node in ast.walk(module.tree) if _within(node, each)}
+            names = {node.name for node in touched}
+            nodes |= touched
+            found |= {(path, f.qualname) for f in module.functions if f.node in touched}
+            found |= {
+                (file, name)
+                for file, name in self.result.looked
+                if file == path and (name == "<module>" or not names.isdisjoint(name.split(".")))
+            }
+        for place, looked in self.result.looked.items():
+            if any(not nodes.isdisjoint(trace.functions) for trace in looked.traces.values()):
+                found.add(place)
+        return found
 
     def _around(
         self, changed: Mapping[str, Source], replaced: Iterable[Source]
@@ -101,3 +133,12 @@ class Trials:
             called = source.display in looked_at and touched & before.reachable(source)
             if called or source.display in changed:
                 yield source
+
+
+def _within(node: ast.AST, edits: Iterable[Edit]) -> TypeGuard[FunctionNode]:
+    """Say whether a node is a function that an edit changes."""
+    return isinstance(node, FunctionNode) and any(
+        edit.span.line <= (node.end_lineno or node.lineno)
+        and edit.span.end_line >= min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        for edit in edits
+    )

@@ -149,18 +149,22 @@ def watch(
 
 
 def survey(
-    world: World, modules: Iterable[Module], also: Mapping[tuple[str, str], Looked] | None = None
+    world: World,
+    modules: Iterable[Module],
+    also: Mapping[tuple[str, str], Looked] | None = None,
+    only: Collection[tuple[str, str]] | None = None,
 ) -> Survey:
     """Compare what the rank classes do in every function of these files that matters.
 
-    ``also`` are functions, by file and name, that are looked at in any case, as they were then.
+    ``also`` are functions, by file and name, that are looked at in any case, as they were then;
+    ``only`` those that are looked at, where not all of them are wanted.
     """
     told: dict[object, Located] = {}
     contended: dict[object, Contended] = {}
     complaints: list[Complaint] = []
     looked: dict[tuple[str, str], Looked] = {}
     for module in modules:
-        surveyor = _Surveyor(world, module, also)
+        surveyor = _Surveyor(world, module, also, only)
         for located in surveyor.located():
             known = told.get(located.key)
             if known is None or located.divergence.depth < known.divergence.depth:
@@ -184,8 +188,10 @@ class _Surveyor:
         world: World,
         module: Module,
         also: Mapping[tuple[str, str], Looked] | None = None,
+        only: Collection[tuple[str, str]] | None = None,
     ) -> None:
         self.world = world
+        self.only = only
         self.module = module
         self.also = {
             name: looked
@@ -210,6 +216,7 @@ class _Surveyor:
             entry
             for entry in self.nested()
             if entry.node not in inlined | done
+            and self._is_asked(entry.name)
             and (self.world.tests(self.module, entry.node) or entry.name in self.also)
         ]:
             for entry in pending:
@@ -233,9 +240,14 @@ class _Surveyor:
         if function is not None and self.world.calls_received(function.module, function.node):
             yield from (each for each in self._callers(entry) if each not in self.seen)
 
+    def _is_asked(self, name: str) -> bool:
+        return self.only is None or (self.module.source.display, name) in self.only
+
     def _entries(self) -> Iterator[Entry]:
         module, world = self.module, self.world
         for function in module.functions:
+            if not self._is_asked(function.qualname):
+                continue
             known = self.also.get(function.qualname)
             wanted = known is not None and known.parts
             parts = wanted or self._may_part(function) or self._hooked(function)
@@ -252,8 +264,8 @@ class _Surveyor:
                 acts = wanted or (parts and world.gives(owner.module, owner.node))
                 if acts or shares:
                     yield replace(entry, owner=owner, parts=acts)
-        top = module.top_expressions
-        if any(world.tests(module, node) for node in top) or "<module>" in self.also:
+        top = module.top_expressions if self._is_asked("<module>") else ()
+        if any(world.tests(module, node) for node in top) or (top and "<module>" in self.also):
             known = self.also.get("<module>")
             parts = any(world.gives(module, node) for node in top)
             parts = parts or (known is not None and known.parts)

@@ -80,8 +80,10 @@ def part_of(test: cst.BaseExpression, wanted: Collection[int]) -> cst.BaseExpres
         )
         result = cst.BooleanOperation(left=result, operator=operator, right=parts[index])
     end = _behind(test, operators[kept[-1]]) if kept[-1] < len(operators) else list(test.rpar)
-    several = isinstance(result, cst.BooleanOperation)
+    several = len(kept) > 1
     code = cst.Module([]).code_for_node(result)
+    if not several and len(result.lpar) == 1 and "\n" not in code and not test.lpar:
+        return result.with_changes(lpar=[], rpar=[])
     noted = bool(end) and _comments(end[0].whitespace_before)
     if test.lpar and (several or noted or ("\n" in code and not result.lpar)):
         return (

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from ckptlint.fault import Fault
 from ckptlint.finding import Confidence, Edit
-from ckptlint.fixing.effects import hook_writes, may_run_everywhere
-from ckptlint.fixing.helpers import guarded_helper
+from ckptlint.fixing.effects import hook_writes
+from ckptlint.fixing.helpers import Helpers
 from ckptlint.fixing.needs import names_in
 from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.scopes import read_elsewhere, way_to
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Function, FunctionNode
+from ckptlint.project import FunctionNode
 
 
 @dataclass(frozen=True)
@@ -80,33 +80,21 @@ class Place:
 
     def _others(self) -> Iterator[str]:
         """Name what else comes to run on every rank."""
-        for function, _, verdict in self._helpers():
+        for helper, verdict in self.helpers.all():
+            name = helper.function.name
             if verdict is None:
-                yield f"all of `{function.name}` now runs on every rank"
+                yield f"all of `{name}` now runs on every rank"
             elif not verdict:
-                yield f"`{function.name}` now runs on every rank, its own effects on rank 0 only"
+                yield f"`{name}` now runs on every rank, its own effects on rank 0 only"
         hook = hook_writes(self.fault.place.module, self.knowledge)
         if hook is not None and self.fault.call.framework == "accelerate":
             yield f"the save hook `{hook}` runs on every rank, and writes there"
 
-    def _helpers(self) -> Iterator[tuple[Function, list[ast.AST], bool | None]]:
-        """Yield the functions on the way to the collectives, what every rank must reach in each,
-        and whether the rest of it may run on every rank."""
-        depth = self.fault.divergence.inner_depth
-        for reached in self.fault.divergence.operations:
-            calls = [scope.site.node for scope in reached.chain[depth + 1 :]]
-            calls.append(reached.operation.site.node)
-            for scope, call in zip(reached.chain[depth:], calls, strict=False):
-                verdict = may_run_everywhere(scope.function, [call], self.knowledge)
-                yield scope.function, [call], verdict
+    @property
+    def helpers(self) -> Helpers:
+        """The functions on the way to the collectives."""
+        return Helpers(self.fault, self.knowledge)
 
     def further_edits(self) -> tuple[Edit, ...]:
         """Return the edits that guard what the helpers on the way write. Raises RefusedError."""
-        wanted: dict[int, tuple[Function, list[ast.AST]]] = {}
-        for function, calls, verdict in self._helpers():
-            if verdict is False:
-                wanted.setdefault(id(function.node), (function, []))[1].extend(calls)
-        return tuple(
-            guarded_helper(self.fault, function, calls, self.knowledge)
-            for function, calls in wanted.values()
-        )
+        return self.helpers.edits()

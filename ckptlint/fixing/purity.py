@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from ckptlint.facts import Call
 from ckptlint.knowledge import Knowledge
@@ -80,13 +81,7 @@ class Purity:
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             } | {node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)}
         self._readers = _readers(knowledge)
-        self._ranked = self._predicate_names
-        self._ranked |= {
-            _last(target)
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.Assign | ast.NamedExpr) and self.ranked(node.value)
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        } - {""}
+        self._ranked = _ranked_names(module, knowledge)
 
     def canonical(self, node: ast.expr) -> str | None:
         """Return the dotted name that a callee has in the facts, or None."""
@@ -130,10 +125,10 @@ class Purity:
             return name in self.knowledge.pure or predicate is not None or read
         if isinstance(func, ast.Attribute) and func.attr in self._readers:
             return True
-        function = self._own_function(func)
+        function = self.own_function(func)
         return function is not None and self._computes(function)
 
-    def _own_function(self, func: ast.expr) -> Function | None:
+    def own_function(self, func: ast.expr) -> Function | None:
         """Return the project's function of that name."""
         path = func.id if isinstance(func, ast.Name) else dotted(func) or ""
         root, _, rest = path.partition(".")
@@ -194,7 +189,7 @@ class Purity:
         if call.args or call.keywords:
             return False
         if isinstance(call.func, ast.Attribute):
-            return call.func.attr in self._predicate_names or any(
+            return call.func.attr in _predicate_names(self.knowledge) or any(
                 self._looks_up(function)
                 for function in self.module.functions
                 if function.owner is not None and function.name == call.func.attr
@@ -205,12 +200,7 @@ class Purity:
             symbol = found.symbols.get(symbol.name) if found is not None else symbol
         if isinstance(symbol, Function):
             return self._looks_up(symbol)
-        return getattr(call.func, "id", "") in self._predicate_names
-
-    @property
-    def _predicate_names(self) -> set[str]:
-        names = {full.rpartition(".")[2] for full in self.knowledge.predicates}
-        return names | set(self.knowledge.conventions)
+        return getattr(call.func, "id", "") in _predicate_names(self.knowledge)
 
     @staticmethod
     def _looks_up(function: Function) -> bool:
@@ -286,20 +276,43 @@ class Purity:
     def ranked(self, node: ast.AST) -> bool:
         """Say whether an expression mentions what usually depends on the rank, or a name that
         such an expression is assigned to."""
-        names = self._ranked
-        for child in ast.walk(node):
-            name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
-            if isinstance(child, ast.Constant) and child.value in self.knowledge.environment:
-                return True
-            if name in names:
-                return True
-        return False
+        return _mentions(node, self._ranked, self.knowledge)
+
+
+def _mentions(node: ast.AST, names: Collection[str], knowledge: Knowledge) -> bool:
+    for child in ast.walk(node):
+        name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
+        if isinstance(child, ast.Constant) and child.value in knowledge.environment:
+            return True
+        if name in names:
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _ranked_names(module: Module, knowledge: Knowledge) -> frozenset[str]:
+    """Return the names of predicates, and those to which a module assigns one."""
+    names = _predicate_names(knowledge)
+    return names | {
+        _last(target)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Assign | ast.NamedExpr) and _mentions(node.value, names, knowledge)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+    } - {""}
+
+
+@lru_cache(maxsize=8)
+def _predicate_names(knowledge: Knowledge) -> frozenset[str]:
+    return frozenset({full.rpartition(".")[2] for full in knowledge.predicates}) | frozenset(
+        knowledge.conventions
+    )
 
 
 def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+@lru_cache(maxsize=8)
 def _readers(knowledge: Knowledge) -> frozenset[str]:
     """Return names of methods that change nothing: those that the facts call pure, and those of
     which they know no other effect than to read, on one rank alone."""

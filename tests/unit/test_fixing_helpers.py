@@ -170,3 +170,127 @@ def train(args, accelerator: Accelerator, step):
 """,
         UNSAFE,
     )
+
+
+def test_object_under_another_name_in_the_helper() -> None:
+    assert_fixed(
+        """\
+def keep(handle, folder):
+    os.remove(folder)
+    handle.save_state(folder)
+
+
+def train(accelerator: Accelerator):
+    if accelerator.is_main_process:
+        keep(accelerator, "out")
+""",
+        """\
+def keep(handle, folder):
+    if handle.is_main_process:
+        os.remove(folder)
+    handle.save_state(folder)
+
+
+def train(accelerator: Accelerator):
+    keep(accelerator, "out")
+""",
+        UNSAFE,
+        "`keep` now runs on every rank, its own effects on rank 0 only",
+    )
+
+
+def test_method_that_saves_by_an_attribute() -> None:
+    assert_fixed(
+        """\
+class Run:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    def keep(self, folder):
+        os.remove(folder)
+        self.accelerator.save_state(folder)
+
+    def train(self):
+        if self.accelerator.is_main_process:
+            self.keep("out")
+""",
+        """\
+class Run:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    def keep(self, folder):
+        if self.accelerator.is_main_process:
+            os.remove(folder)
+        self.accelerator.save_state(folder)
+
+    def train(self):
+        self.keep("out")
+""",
+        UNSAFE,
+        "`keep` now runs on every rank, its own effects on rank 0 only",
+    )
+
+
+def test_parentheses_of_what_is_left_go() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine, early, late):
+    if dist.get_rank() == 0 and (early or late):
+        engine.save_checkpoint("out")
+""",
+        """\
+def save(engine: DeepSpeedEngine, early, late):
+    if early or late:
+        engine.save_checkpoint("out")
+""",
+    )
+
+
+def test_another_branch_of_a_helper_communicates_too() -> None:
+    assert_fixed(
+        """\
+def keep_epoch(accelerator, folder):
+    accelerator.save_state(f"{folder}-epoch")
+
+
+def keep_step(accelerator, folder):
+    accelerator.save_state(f"{folder}-step")
+
+
+def keep(accelerator, at_end, folder):
+    os.remove("old")
+    if at_end:
+        keep_epoch(accelerator, folder)
+    else:
+        keep_step(accelerator, folder)
+
+
+def train(accelerator: Accelerator):
+    if accelerator.is_main_process:
+        keep(accelerator, True, "out")
+""",
+        """\
+def keep_epoch(accelerator, folder):
+    accelerator.save_state(f"{folder}-epoch")
+
+
+def keep_step(accelerator, folder):
+    accelerator.save_state(f"{folder}-step")
+
+
+def keep(accelerator, at_end, folder):
+    if accelerator.is_main_process:
+        os.remove("old")
+    if at_end:
+        keep_epoch(accelerator, folder)
+    else:
+        keep_step(accelerator, folder)
+
+
+def train(accelerator: Accelerator):
+    keep(accelerator, True, "out")
+""",
+        UNSAFE,
+        "`keep` now runs on every rank, its own effects on rank 0 only",
+    )
