@@ -8,10 +8,12 @@ hundred times is executed once.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from ckptlint.analysis.blocks import Blocks
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Result
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Memory, Place
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
@@ -44,8 +46,8 @@ from ckptlint.project import (
     Module,
 )
 
-_DEPTH = 20
-_TOO_DEEP = -1
+_MAX_LEVELS = 8
+Contents = dict[Function, Mapping[str, Value]]
 _NOTHING = Result(EMPTY, NONE, NEXT, frozenset(), {})
 
 
@@ -54,17 +56,13 @@ class Interpreter(Blocks):
 
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
-        self._results: dict[object, Result] = {}
-        self._stack: list[Function] = []
-        # Places in the stack at which a recursion was cut short since the innermost call began
-        # (``_TOO_DEEP`` for the depth). What stands above has seen only part of the function
-        # there, so its result is remembered in ``_partial`` until that function has ended.
-        self._cuts: set[int] = set()
-        self._partial: dict[object, tuple[Result, frozenset[int]]] = {}
-        self._until: dict[int, list[object]] = {}
+        self._memory: Memory[Result] = Memory()
         self._globals: dict[Module, dict[str, Value]] = {}
         self._modules: dict[Module, Result] = {}
-        self._written_by: dict[tuple[Function, ClassDefinition], dict[str, Value]] = {}
+        self._contents: dict[ClassDefinition, Contents] = {}
+        # Classes of which it is being found out what their objects hold, or that were found out
+        # while that of another was: where that began.
+        self._unsure: dict[ClassDefinition, Place] = {}
 
     def run_entry(self, value: Value, hook: Hook | None, site: Site) -> Result:
         """Execute a function with unknown arguments, as its decorators and its hook have it."""
@@ -107,27 +105,59 @@ class Interpreter(Blocks):
         return found
 
     def _guard_depth(self, frame: Frame, body: Block) -> str:
-        if len(self._stack) > _DEPTH:
-            return NEXT
-        return self.execute(frame, body)
+        return NEXT if self._memory.deep else self.execute(frame, body)
 
-    def written(self, method: Function, instance: Instance) -> dict[str, Value]:
-        """Execute a method with unknown arguments; return the attributes of self it sets."""
-        key = (method, instance.definition)
-        found = self._written_by.get(key)
-        if found is None:
-            if method in self._stack:  # it is being executed: what it sets is not known yet
-                self._cuts.add(self._stack.index(method))
-                return {}
-            self._written_by[key] = {}
-            bare = Instance(instance.definition, exact=True)
-            outer, self._cuts = self._cuts, set()
-            result = self.run(FunctionValue(method, None, bare), Arguments(complete=False))
-            found = self._written_by[key] = result.attributes
-            if self._cuts:  # as far as a recursion let it be seen
-                del self._written_by[key]
-            self._cuts |= outer
-        return found
+    def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
+        """Return the attributes of self that a method sets, whatever its arguments."""
+        definition = instance.definition
+        if definition in self._unsure:
+            self._memory.cuts.add(self._unsure[definition])
+        if definition not in self._contents:
+            self._find_contents(definition)
+        return self._contents[definition].get(method, {})
+
+    def _find_contents(self, definition: ClassDefinition) -> None:
+        """Execute the methods that give the attributes of a class something known.
+
+        They read each other's attributes, so they are executed twice where one was asked for that
+        was not there yet.
+        """
+        memory = self._memory
+        bare = Instance(definition, exact=True)
+        methods = [
+            method
+            for each in reversed(list(self.bases(definition)))
+            for writers in self.world.writers(each).values()
+            for method in writers.methods
+        ]
+        held = self._contents[definition] = {}
+        if memory.level >= _MAX_LEVELS:
+            self._doubt(definition, (memory.level, -1))
+            return
+        with memory.next_level() as place:
+            self._unsure[definition] = place
+            for _ in range(2):
+                for method in dict.fromkeys(methods):
+                    value = FunctionValue(method, None, bare)
+                    held[method] = self.run(value, Arguments(complete=False)).attributes
+                asked = place in memory.cuts
+                memory.end(place)
+                memory.cuts.discard(place)
+                if not asked:
+                    break
+            outer = min(memory.cuts, default=None)
+        del self._unsure[definition]
+        if outer is not None:
+            self._doubt(definition, outer)
+
+    def _doubt(self, definition: ClassDefinition, place: Place) -> None:
+        """Forget what the objects of a class hold when what it was found out in has ended."""
+        self._unsure[definition] = place
+        self._memory.cuts.add(place)
+        self._memory.until(place, lambda: self._forget_contents(definition))
+
+    def _forget_contents(self, definition: ClassDefinition) -> None:
+        del self._contents[definition], self._unsure[definition]
 
     def given(self, setter: Function) -> Settings:
         """Return what a function puts into variables of its module."""
@@ -144,41 +174,12 @@ class Interpreter(Blocks):
         """Execute a function of the project; results are remembered."""
         settings = frozenset(self.settings.items())
         key = (value, arguments.positional, arguments.keywords, arguments.complete, settings)
-        found = self._results.get(key)
+        found = self._memory.known(key)
         if found is not None:
             return found
-        if key in self._partial:
-            found, cuts = self._partial[key]
-            self._cuts |= cuts
-            return found
-        if value.function in self._stack:
-            self._cuts.add(self._stack.index(value.function))
+        if self._memory.cuts_short(value.function):
             return _NOTHING
-        if len(self._stack) > _DEPTH:
-            self._cuts.add(_TOO_DEEP)
-            return _NOTHING
-        depth = len(self._stack)
-        outer, self._cuts = self._cuts, set()
-        self._stack.append(value.function)
-        try:
-            result = self._run(value, arguments)
-        finally:
-            self._stack.pop()
-            self._drop_partial(depth)
-            cuts = frozenset(self._cuts - {depth})
-            self._cuts = outer | cuts
-        if cuts:
-            self._partial[key] = (result, cuts)
-            self._until.setdefault(max(cuts), []).append(key)
-        else:
-            self._results[key] = result
-        return result
-
-    def _drop_partial(self, depth: int) -> None:
-        """Forget what was seen only in part because of the function that ended at this depth."""
-        for place in (depth, _TOO_DEEP) if depth == 0 else (depth,):
-            for key in self._until.pop(place, ()):
-                del self._partial[key]
+        return self._memory.remembered(key, value.function, lambda: self._run(value, arguments))
 
     def _run(self, value: FunctionValue, arguments: Arguments) -> Result:
         function = value.function

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ckptlint.analysis.containers import CONTAINER
 from ckptlint.analysis.frame import Arguments, Frame
@@ -54,8 +55,8 @@ class Members(Namer):
         self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
 
     @abstractmethod
-    def written(self, method: Function, instance: Instance) -> dict[str, Value]:
-        """Execute a method with unknown arguments; return the attributes of self it sets."""
+    def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
+        """Return the attributes of self that a method sets, whatever its arguments."""
 
     @abstractmethod
     def inline(
@@ -220,10 +221,14 @@ class Members(Namer):
 
     def _written(self, definition: ClassDefinition, base: Instance, name: str) -> Value | None:
         """Return what the class's own methods put into an attribute, when they agree."""
-        methods = definition.writers.get(name, ())
+        writers = self.world.writers(definition).get(name)
+        if writers is None:
+            return None
+        symbol = Symbol(self.keys.number("attribute", self.keys.of(base), name))
         found: list[Value] = []
-        for method in methods:
-            value = self.written(method, base).get(name)
+        executed = (self.written(method, base).get(name) for method in writers.methods)
+        constants = map(Const, writers.constants)
+        for value in (*executed, *constants, symbol if writers.unknown else None):
             if value is not None and value not in found:
                 found.append(value)
         told = [value for value in found if not blank(value)]
@@ -233,8 +238,8 @@ class Members(Namer):
             return None
         if len(found) == 1:
             return found[0]
-        return Symbol(
-            self.keys.number("attribute", self.keys.of(base), name),
+        return replace(
+            symbol,
             rank=merge_ranks(*(value.rank for value in told)),
             divergent=merge_divergent(*map(self.keys.disagreement, told)),
         )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ckptlint.analysis.attributes import Attributes, Writers
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.partings import Partings
 from ckptlint.analysis.reach import AMBIGUOUS, Mentions, Reach, View, Views, owned, resolve
@@ -84,6 +85,7 @@ class World:
         self._differing = Reach(self._views, self.holders.names)
         self._writing = Reach(self._views, _writers(knowledge))
         self._readers = _readers(knowledge)
+        self._attributes = Attributes(self._tells)
 
     @cached_property
     def looked_at(self) -> frozenset[Module]:
@@ -140,6 +142,13 @@ class World:
                 return _EXECUTED
         return Digest(True, frozenset(loads), frozenset(stores))
 
+    def _tells(self, module: Module, node: ast.AST) -> bool:
+        return (
+            self._telling.mentioned(module, node)
+            or self._differing.mentioned(module, node)
+            or self._writing.mentioned(module, node)
+        )
+
     def _ends(self, callee: ast.expr) -> bool:
         """Say whether a call may be one that never returns."""
         return last_name(callee) in self._exits
@@ -151,6 +160,10 @@ class World:
     def differs(self, module: Module, node: ast.AST) -> bool:
         """Say whether what this gives may depend on the rank, or differ without it."""
         return self._differing.mentioned(module, node)
+
+    def writers(self, definition: ClassDefinition) -> Mapping[str, Writers]:
+        """Return what a class's own code may put into each attribute of ``self``."""
+        return self._attributes.writers(definition)
 
     def holding(self, definition: ClassDefinition) -> frozenset[str]:
         """Return the attributes into which a class's own statements may put something known."""
