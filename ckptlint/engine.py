@@ -21,6 +21,7 @@ from ckptlint.file_fault import FileFault
 from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
+from ckptlint.siblings import Siblings
 from ckptlint.source import Source
 from ckptlint.trial import Trials
 from ckptlint_rules import RULES, RuleModule
@@ -112,12 +113,13 @@ class _Analysis:
             result,
             lambda survey: (finding for _, _, finding in self._told(survey)),
         )
+        siblings = Siblings(world)
         for fault, module, finding in self._told(result):
             if finding.span.path in self.request.asked:
                 if self.request.fixes:
                     proposals = module.proposals(fault, self.knowledge)
                     finding = replace(finding, fix=trials.first(proposals, fault, finding))
-                yield finding
+                yield siblings.told(fault, finding) if isinstance(fault, Fault) else finding
             elif self.request.around:
                 yield finding
 

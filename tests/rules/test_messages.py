@@ -86,3 +86,13 @@ def test_the_frameworks_way_to_a_hook_is_told(name: str) -> None:
         "→ on_save_checkpoint"
     )
     assert chain in message(name)
+
+
+def test_a_neighbour_that_makes_the_same_call_on_every_rank_is_named() -> None:
+    name = "CKP101/bad_sibling_script"
+    assert message(name).endswith("; train_image.py:10 calls it on every rank")
+    assert places(name)[-1] == ("train_image.py", 10, "the same call, made on every rank")
+
+
+def test_a_neighbour_that_tests_the_rank_as_well_is_not_named() -> None:
+    assert "on every rank" not in message("CKP101/bad_helper_in_other_file")
