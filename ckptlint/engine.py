@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from ckptlint.facts import FactSet
 from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
 from ckptlint.finding import Confidence, Finding, Severity, Span
+from ckptlint.fixing import runtime_calls
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
 from ckptlint.siblings import Siblings
@@ -42,7 +44,8 @@ class Request:
     ``shared_filesystem`` says whether the nodes share one (None: nobody knows).
     With ``around`` the findings of all other files come along, without fixes. ``within`` names the
     files whose functions are looked at, where not all of them can matter; ``backends`` are those
-    that the project shows, where that is known.
+    that the project shows, where that is known. With ``runtime`` fixes call the runtime where they
+    can.
     """
 
     sources: Sequence[Source]
@@ -54,6 +57,7 @@ class Request:
     around: bool = False
     within: Collection[str] | None = None
     backends: frozenset[str] | None = None
+    runtime: bool = False
     shared_filesystem: bool | None = None
 
 
@@ -118,6 +122,8 @@ class _Analysis:
             if finding.span.path in self.request.asked:
                 if self.request.fixes:
                     proposals = module.proposals(fault, self.knowledge)
+                    if self.request.runtime and module.fix is not None and isinstance(fault, Fault):
+                        proposals = chain(runtime_calls(fault, self.knowledge), proposals)
                     finding = replace(finding, fix=trials.first(proposals, fault, finding))
                 yield siblings.told(fault, finding) if isinstance(fault, Fault) else finding
             elif self.request.around:

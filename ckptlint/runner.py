@@ -253,6 +253,7 @@ class Runner:
             facts=self.facts + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
+            runtime=files.settings.fix_style == "runtime",
             around=judges_comments(files.settings, judged),
             shared_filesystem=files.settings.shared_filesystem,
         )

@@ -54,7 +54,7 @@ class Trials:
         before = Counter({f: n for f, n in self._before.items() if f[1] in looked_at})
         left = Counter(found.identity for found in self.judge(after))
         gone = left[finding.identity] < before[finding.identity]
-        return gone and not left - before and self._same(after, fault)
+        return gone and not left - before and (proposal.replaces or self._same(after, fault))
 
     @cached_property
     def _before(self) -> Counter[tuple[str, str, str, str]]:

@@ -117,7 +117,9 @@ class _Comparison:
             if v.levels and (v.key, frozenset(v.conditions)) not in self.reached[OTHER]
         }
         before, after = self._waits
-        theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest}
+        theirs = {
+            (v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if _changes(v)
+        }
         for visit in self.first:
             if (
                 _changes(visit)

@@ -25,6 +25,7 @@ __all__ = [
     "keep_going",
     "let_it_exist",
     "move_barrier",
+    "runtime_calls",
     "split_guard",
 ]
 
@@ -48,6 +49,13 @@ def keep_going(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
     from ckptlint.fixing import exits
 
     return exits.keep_going(fault, knowledge)
+
+
+def runtime_calls(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Call the runtime on every rank, where that is the cure."""
+    from ckptlint.fixing import runtime
+
+    return runtime.runtime_calls(fault, knowledge)
 
 
 def free_hook(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:

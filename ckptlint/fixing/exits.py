@@ -9,7 +9,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ckptlint.fault import Fault
-from ckptlint.fixing.guards import splits
+from ckptlint.fixing.guards import Ways, splits
 from ckptlint.fixing.place import Place
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
 from ckptlint.fixing.scopes import Uses, contains, leaves, touch, way_to
@@ -40,7 +40,7 @@ def _without_exit(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
         raise RefusedError("the rest leaves its block as well")
     shape = exit_at(fault.divergence.test.site, rest, statement)
     turns = ["every rank now takes all turns of the loop"] if isinstance(exit_, ast.Break) else []
-    for plan in splits(place, shape, may_return):
+    for plan in splits(place, shape, Ways(may_return)):
         kept = "; keep the rest under the test" if plan.parted else ""
         message = f"let every rank go on to {fault.operation}{kept}"
         yield told(message, [*plan.doubts, *turns], plan.edits)

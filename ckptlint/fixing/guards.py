@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -39,18 +39,27 @@ def split_guard(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One way to rewrite a guard; ``parted`` says that something stays under the test."""
+    """One way to rewrite a guard; ``parted`` says that something stays under the test, ``shared``
+    that a value is made on rank 0 for all."""
 
     edits: tuple[Edit, ...]
     doubts: list[str]
     parted: bool
+    shared: bool = False
 
 
-def splits(place: Place, shape: Shape, may_return: bool = False) -> Iterator[Rewrite]:
-    """Yield the ways to take the collectives of a place out of a guard.
+@dataclass(frozen=True)
+class Ways:
+    """What a rewrite may do: let a plain ``return`` lead every rank to the same place, write
+    something ``instead`` of some expressions, make a value on rank 0 and share it."""
 
-    ``may_return`` says that a plain ``return`` leads every rank to the same place.
-    """
+    may_return: bool = False
+    instead: Mapping[ast.expr, str] = field(default_factory=dict)
+    shares: bool = False
+
+
+def splits(place: Place, shape: Shape, ways: Ways = Ways()) -> Iterator[Rewrite]:
+    """Yield the ways to take the collectives of a place out of a guard."""
     in_body = contains(ast.Module(shape.node.body, []), place.operations)
     try:
         shape = shape.plain(in_body)
@@ -58,7 +67,7 @@ def splits(place: Place, shape: Shape, may_return: bool = False) -> Iterator[Rew
         return
     for ranked in rank_parts(shape.node.test, place.purity):
         try:
-            yield _Split(place, shape, ranked, may_return).rewrite()
+            yield _Split(place, shape, ranked, ways).rewrite()
         except (RefusedError, cst.CSTValidationError):
             continue
 
@@ -87,9 +96,7 @@ def taken_out(place: Place, test: ast.AST) -> Rewrite:
 class _Split:
     """One way to rewrite one guard: ``ranked`` are the operands that the rank decides."""
 
-    def __init__(
-        self, place: Place, shape: Shape, ranked: frozenset[int], may_return: bool
-    ) -> None:
+    def __init__(self, place: Place, shape: Shape, ranked: frozenset[int], ways: Ways) -> None:
         self.place = place
         self.shape = shape
         self.node = shape.node
@@ -98,7 +105,10 @@ class _Split:
         parts = operands(self.node.test)
         self.uniform = set(range(len(parts))) - ranked
         self.planner = place.planner([parts[index] for index in sorted(ranked)])
-        self.planner.may_return = may_return
+        self.planner.may_return = ways.may_return
+        self.planner.instead = dict(ways.instead)
+        self.planner.shares = ways.shares
+        self.given = len(ways.instead)
         self.in_body = contains(ast.Module(self.node.body, []), place.operations)
 
     def rewrite(self) -> Rewrite:
@@ -117,7 +127,8 @@ class _Split:
         edit = self.shape.cut.spliced(result.statements, result.rest, dropped)
         doubts = self.place.doubts(self.planner, self.shape.region)
         edits = (edit, *self.place.further_edits())
-        return Rewrite(edits, doubts, bool(groups or others))
+        shared = len(self.planner.instead) > self.given
+        return Rewrite(edits, doubts, bool(groups or others), shared)
 
     # -- is it right? --------------------------------------------------------------------------
 
@@ -166,7 +177,7 @@ class _Split:
         guard = part_of(node.test, self.ranked)
         if not self.in_body:
             guard = opposite(guard, of_rank=True)
-        renderer = Renderer(self.shape.cut, guard, self.shape.indent)
+        renderer = Renderer(self.shape.cut, guard, self.shape.indent, self.planner.instead)
         if self.in_body:
             renderer.pair_block(self.node.body, node.body)
         else:
@@ -190,7 +201,12 @@ class _Split:
     def _only_condition(self, plan: Plan) -> bool:
         """Say whether every statement of the body stays as it is."""
         body = [item.statement for item in plan if isinstance(item, Kept)]
-        return self.in_body and not self.node.orelse and body == list(self.node.body)
+        return (
+            not self.planner.instead
+            and self.in_body
+            and not self.node.orelse
+            and body == list(self.node.body)
+        )
 
     def _parted(self, plan: Plan, renderer: Renderer) -> Written:
         """Put the collective under what is the same on every rank, in front of the old statement

@@ -13,6 +13,7 @@ from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.purity import Purity
 from ckptlint.fixing.scopes import Uses, contains, path_of
 
+RUNTIME = "ckptlint_runtime"
 # Names that conventionally hold a number or a text, which nobody can change in place.
 _PLAIN_VALUE = re.compile(
     r"(?i)(path|dir|directory|folder|file|filename|name|tag|step|epoch|steps)$"
@@ -26,7 +27,9 @@ class Needs:
     ``operations`` are the calls that every rank must reach, as they stand in this function.
     ``needed`` holds the paths that those read; ``bound`` the names that every rank binds
     afterwards; ``doubts`` why the result has to be read before it is applied; ``passed_on`` the
-    same for objects that others are given; ``taken`` the names in use. ``guard`` are the parts of
+    same for objects that others are given; ``instead`` holds what is written in place of some
+    expressions, and with ``shares`` a value that rank 0 alone can make is shared with all;
+    ``taken`` the names in use. ``guard`` are the parts of
     the test that the rank decides; ``own`` objects that each rank has for itself, to be changed.
     """
 
@@ -39,6 +42,8 @@ class Needs:
     bound: set[str] = field(default_factory=set)
     doubts: list[str] = field(default_factory=list)
     passed_on: dict[str, str] = field(default_factory=dict)
+    instead: dict[ast.expr, str] = field(default_factory=dict)
+    shares: bool = False
 
     @cached_property
     def _arguments(self) -> set[str]:
@@ -56,6 +61,8 @@ class Needs:
         effects: every rank makes those calls now. Raises RefusedError when they give each rank
         a value of its own."""
         for operation in self.operations:
+            if operation in self.instead:
+                continue
             if isinstance(operation, ast.Call) and any(contains(n, [operation]) for n in nodes):
                 for part in (*operation.args, *operation.keywords):
                     if self.purity.differs(part):
@@ -88,6 +95,24 @@ class Needs:
                 and all(map(self.free, [*statement.body, *statement.orelse]))
             )
         return False
+
+    def share(self, statement: ast.stmt) -> None:
+        """Let rank 0 make a value and all ranks have it. Raises RefusedError."""
+        if not isinstance(statement, ast.Assign) or not _plain_targets(statement):
+            raise RefusedError("the collective needs a value that only some ranks have")
+        text = self.purity.module.source.text
+        value = statement.value
+        if any(isinstance(node, ast.Await | ast.NamedExpr) for node in ast.walk(value)):
+            raise RefusedError("the collective needs a value that only some ranks have")
+        if isinstance(value, ast.Call) and not any(
+            isinstance(each, ast.Starred) or not self.purity.pure(each)
+            for each in (*value.args, *value.keywords)
+        ):
+            parts = [value.func, *value.args, *value.keywords]
+            given = ", ".join(ast.get_source_segment(text, part) or "" for part in parts)
+        else:
+            given = f"lambda: {ast.get_source_segment(text, value)}"
+        self.instead[value] = f"{RUNTIME}.run_on_rank_zero({given})"
 
     def check_made(self, statement: ast.stmt) -> None:
         """Doubt the rewrite when what makes a value that the collective needs may have effects or

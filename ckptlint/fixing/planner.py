@@ -212,10 +212,13 @@ class Planner(Pulling):
         if self.may_return and self._ahead and leaves([statement]):
             return [self._exit(statement)]
         if touch(uses.stores, self.needed):
-            if self.purity.differs(statement):
+            own = self.purity.differs(statement)
+            free = self.free(statement) and not own
+            if not free and self.shares:
+                self.share(statement)
+            elif own:
                 raise RefusedError("each rank would make a value of its own for the collective")
-            free = self.free(statement)
-            if not free:
+            elif not free:
                 self.check_made(statement)
             self.bound |= uses.stores
             if not isinstance(statement, ast.AugAssign):

@@ -10,11 +10,15 @@ from ckptlint.finding import Applicability, Edit
 
 @dataclass(frozen=True)
 class Proposal:
-    """A rewrite that is believed to cure a fault; it is analysed again before it is offered."""
+    """A rewrite that is believed to cure a fault; it is analysed again before it is offered.
+
+    ``replaces`` says that ranks make other calls in place of those that they made.
+    """
 
     applicability: Applicability
     message: str
     edits: tuple[Edit, ...]
+    replaces: bool = False
 
 
 def told(message: str, doubts: Sequence[str], edits: tuple[Edit, ...]) -> Proposal:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
@@ -37,13 +39,20 @@ class Renderer:
     """Writes the plan for statements of one cut.
 
     ``guard`` is the test under which guarded groups go; ``indent`` the indentation of the block
-    that the guard had.
+    that the guard had; ``instead`` what is written in place of some expressions.
     """
 
-    def __init__(self, cut: Cut, guard: cst.BaseExpression, indent: str | None) -> None:
+    def __init__(
+        self,
+        cut: Cut,
+        guard: cst.BaseExpression,
+        indent: str | None,
+        instead: Mapping[ast.expr, str] = MappingProxyType({}),
+    ) -> None:
         self.cut = cut
         self.guard = guard
         self.indent = indent
+        self.instead = instead
         self.units: dict[int, _Unit] = {}
         self.footers: dict[int, Sequence[cst.EmptyLine]] = {}
         self.tests: dict[int, cst.If] = {}
@@ -197,39 +206,42 @@ class Renderer:
     def _without_pulled(self, statement: ast.stmt) -> _Unit:
         """Return a statement with names in place of the calls that were made before it."""
         unit = self._unit(statement)
-        names = {
-            self._call(call): name for call, name in self.pulled if contains(statement, [call])
+        others: dict[ast.expr, str] = {**dict(self.pulled), **self.instead}
+        written = {
+            self._found(node): cst.parse_expression(text)
+            for node, text in others.items()
+            if contains(statement, [node])
         }
-        return _Unit(_replaced(unit.node, names), unit.above) if names else unit
+        return _Unit(_replaced(unit.node, written), unit.above) if written else unit
 
     # -- expressions -----------------------------------------------------------------------------
 
     def _assignment(self, call: ast.Call, name: str) -> cst.SimpleStatementLine:
         target = cst.AssignTarget(cst.Name(name))
-        value = self._call(call).deep_clone()
+        value = self._found(call).deep_clone()
         return cst.SimpleStatementLine([cst.Assign([target], value)])
 
-    def _call(self, call: ast.Call) -> cst.Call:
-        """Find a call by its place."""
+    def _found(self, wanted: ast.expr) -> cst.BaseExpression:
+        """Find an expression by its place."""
         if self._positions is None:
             wrapper = MetadataWrapper(self.cut.module, unsafe_skip_copy=True)
             self._positions = wrapper.resolve(PositionProvider)
-        line, column = self.cut.line(call)
+        line, column = self.cut.line(wanted)
         found = [
             node
             for node, place in self._positions.items()
-            if isinstance(node, cst.Call)
+            if isinstance(node, cst.BaseExpression)
             and (place.start.line, place.start.column) == (line, column)
         ]
-        wanted = ast.dump(call)
+        dump = ast.dump(wanted)
         for node in found:
             code = self.cut.module.code_for_node(node.with_changes(lpar=[], rpar=[]))
             try:
-                if ast.dump(ast.parse(f"({code}\n)", mode="eval").body) == wanted:
+                if ast.dump(ast.parse(f"({code}\n)", mode="eval").body) == dump:
                     return node
             except SyntaxError:
                 continue
-        raise RefusedError("the call cannot be found in its statement")
+        raise RefusedError("an expression cannot be found in its statement")
 
 
 def _parted(statement: cst.BaseStatement) -> list[_Unit]:
@@ -294,18 +306,21 @@ def otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
     return old.with_changes(body=_block(old.body, new))
 
 
-def _replaced(statement: cst.BaseStatement, names: Mapping[cst.Call, str]) -> cst.BaseStatement:
-    """Return a statement with names in place of some of its calls."""
-    result = statement.visit(_Replacer(names))
+def _replaced(
+    statement: cst.BaseStatement, others: Mapping[cst.BaseExpression, cst.BaseExpression]
+) -> cst.BaseStatement:
+    """Return a statement with other expressions in place of some of its own."""
+    result = statement.visit(_Replacer(others))
     assert isinstance(result, cst.BaseStatement)
     return result
 
 
 class _Replacer(cst.CSTTransformer):
-    def __init__(self, names: Mapping[cst.Call, str]) -> None:
+    def __init__(self, others: Mapping[cst.BaseExpression, cst.BaseExpression]) -> None:
         super().__init__()
-        self.names = names
+        self.others = others
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        name = self.names.get(original_node)
-        return updated_node if name is None else cst.Name(name)
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> Any:
+        if isinstance(original_node, cst.BaseExpression) and original_node in self.others:
+            return self.others[original_node]
+        return updated_node

@@ -102,6 +102,7 @@ class Session:
                 files.root,
                 self.facts + files.settings.facts,
                 files.settings.codes,
+                runtime=files.settings.fix_style == "runtime",
             )
         )
 

@@ -77,6 +77,10 @@ None is offered where the other ranks lack a value that the save needs, where it
 the clock, a random number or the rank in it, where no test of the rank is known in the helper, or
 where the save stands in a loop that may be left early.
 
+With `fix-style = "runtime"` it calls `ckptlint_runtime.save_checkpoint` instead where the runtime
+can make the save, and lets rank 0 make a value that the save needs for all. That is always unsafe:
+what loads the checkpoint has to follow.
+
 ## Known limits
 
 - A call that cannot be resolved has no effect: a save behind an untyped parameter is found only

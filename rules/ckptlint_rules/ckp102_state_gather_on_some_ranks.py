@@ -60,6 +60,10 @@ may differ between ranks, or where a name that is read later is now set on every
 offered where the other ranks lack a value that the gathering needs, or where something with effects
 is evaluated before it.
 
+With `fix-style = "runtime"` a `torch.save` of gathered state becomes a
+`ckptlint_runtime.save_checkpoint` of the objects. That is always unsafe: what loads the checkpoint
+has to follow.
+
 ## Known limits
 
 - `model.state_dict()` is local for a plain or DDP model. It is reported only where the model is

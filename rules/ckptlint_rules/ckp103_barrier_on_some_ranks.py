@@ -54,6 +54,10 @@ elsewhere; and for collectives that bring a value, for which every rank must hav
 offered where the other ranks lack what the collective needs, or where they wait and rank 0 does
 not: which ranks were to wait for what is for the author to say.
 
+With `fix-style = "runtime"` the one call of rank 0 for which the others wait in the other arm is
+run through `ckptlint_runtime.run_on_rank_zero`, at which all wait and hear of its failure. That is
+unsafe: what it returns must be JSON.
+
 ## Known limits
 
 - A collective on a group of its own under a test of that group's members is right. Where the

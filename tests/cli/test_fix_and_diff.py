@@ -137,3 +137,54 @@ def test_standard_input_is_fixed_onto_standard_output(workspace: Workspace) -> N
     assert result.stdout_bytes == b"x = 1\r\n"
     assert "No findings in 1 file." in result.stderr
     assert result.exit_code == 0
+
+
+def test_style_of_fixes_is_a_setting(workspace: Workspace) -> None:
+    program = """\
+from accelerate import Accelerator
+
+
+def save(accelerator: Accelerator, folder):
+    if accelerator.is_main_process:
+        accelerator.save_state(folder)
+"""
+    (workspace.root / "train.py").write_text(program)
+    (workspace.root / "ckptlint.toml").write_text('fix-style = "runtime"\n')
+    options = {"fix": True, "unsafe_fixes": True}
+    assert run(Invocation((Path("."),), Overrides(), cwd=workspace.root, **options)) == 0
+    assert (
+        (workspace.root / "train.py").read_text()
+        == """\
+import ckptlint_runtime
+from accelerate import Accelerator
+
+
+def save(accelerator: Accelerator, folder):
+    ckptlint_runtime.save_checkpoint(accelerator, folder)
+"""
+    )
+
+
+def test_copy_of_the_runtime_is_imported_from_where_it_stands(workspace: Workspace) -> None:
+    package = workspace.root / "mylib" / "ckptlint_runtime"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("def save_checkpoint(state, path): ...\n")
+    (workspace.root / "mylib" / "__init__.py").write_text("")
+    (workspace.root / "ckptlint.toml").write_text('fix-style = "runtime"\n')
+    (workspace.root / "train.py").write_text(
+        """\
+from accelerate import Accelerator
+
+
+def save(accelerator: Accelerator, folder):
+    if accelerator.is_main_process:
+        accelerator.save_state(folder)
+"""
+    )
+    options = {"fix": True, "unsafe_fixes": True}
+    run(Invocation((Path("."),), Overrides(), cwd=workspace.root, **options))
+    assert (
+        (workspace.root / "train.py")
+        .read_text()
+        .startswith("from accelerate import Accelerator\nfrom mylib import ckptlint_runtime\n")
+    )

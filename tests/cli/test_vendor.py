@@ -35,6 +35,13 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_the_copy_brings_its_licence(workspace: Workspace) -> None:
+    workspace.run("vendor", "src")
+    licence = Path(__file__).parents[2] / "LICENSE"
+    copied = workspace.root / "src" / "ckptlint_runtime" / "LICENSE"
+    assert copied.read_text() == licence.read_text()
+
+
 def test_the_runtime_is_copied_with_a_stamp(workspace: Workspace) -> None:
     result = workspace.run("vendor", "src")
     copy = workspace.root / "src" / "ckptlint_runtime"

@@ -55,7 +55,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Program:
-    """One program, a file or a folder with a ``train.py``, and how its checkpoint is read."""
+    """One program, a file or a folder with a ``train.py``, and how its checkpoint is read.
+
+    A folder may have settings of its own, such as the style of fixes.
+    """
 
     name: str
     path: Path
@@ -94,6 +97,9 @@ GROUPS = [
             "torch/dcp_save": "sharded",
             "torch/dcp_async_save": "sharded",
             "torch/helper_in_other_file": "sharded",
+            "torch/runtime_save": "file",
+            "torch/runtime_value": "sharded",
+            "torch/runtime_work": "file",
         },
     ),
     Group(
@@ -176,7 +182,9 @@ def fixed(program: Program, folder: Path) -> Path:
         shutil.copy(program.path, folder)
     for path in folder.glob("*.py"):
         path.write_text(re.sub(r"[ \t]*# (expect: .*|waits here)", "", path.read_text()))
-    arguments = ["check", "--isolated", "--fix", "--unsafe-fixes", str(folder)]
+    settings = folder / "ckptlint.toml"
+    whose = ["--config", str(settings)] if settings.exists() else ["--isolated"]
+    arguments = ["check", *whose, "--fix", "--unsafe-fixes", str(folder)]
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 0, result.output
     return folder / program.main

@@ -26,7 +26,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 SAFE, UNSAFE = Applicability.SAFE, Applicability.UNSAFE
 
 
-def analysed(source: Source, doubted: bool = False) -> list[Finding]:
+def analysed(source: Source, doubted: bool = False, runtime: bool = False) -> list[Finding]:
     """Return the findings that are shown by default, or with ``doubted`` all of them."""
     request = Request(
         sources=(source,),
@@ -35,6 +35,7 @@ def analysed(source: Source, doubted: bool = False) -> list[Finding]:
         facts=FACTS,
         codes=tuple(ckptlint_rules.RULES),
         fixes=True,
+        runtime=runtime,
     )
     return [f for f in analyse(request) if doubted or f.confidence is not Confidence.POSSIBLE]
 
@@ -55,9 +56,10 @@ def assert_fixed(
     after: str | bytes,
     level: Applicability = SAFE,
     says: str = "",
+    runtime: bool = False,
 ) -> None:
     source = source_of(before)
-    [finding] = analysed(source)
+    [finding] = analysed(source, runtime=runtime)
     assert finding.fix is not None
     fixed = source.edited(finding.fix.edits)
     assert fixed.data.decode() == source_of(after).data.decode()
