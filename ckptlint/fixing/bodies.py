@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ckptlint.fixing.cut import Cut
+from ckptlint.fixing.lines import Written
 from ckptlint.fixing.plan import Kept, Plan, guarded_in
 from ckptlint.fixing.planner import Planner
 from ckptlint.fixing.proposal import RefusedError
-from ckptlint.fixing.render import Renderer, Written
+from ckptlint.fixing.render import Renderer
 from ckptlint.fixing.scopes import Uses
 from ckptlint.project import Module
 

@@ -47,9 +47,12 @@ def _only_computes(statement: ast.stmt, operations: Sequence[ast.AST], purity: P
 
 
 def _unguarded_calls(body: Iterable[ast.stmt], purity: Purity) -> Iterator[ast.Call]:
-    """Yield the calls of a body that stand under no test of the rank."""
+    """Yield the calls of a body that stand under no test of the rank, and behind no exit of some
+    ranks."""
     for statement in body:
         if isinstance(statement, ast.If) and purity.ranked(statement.test):
+            if isinstance(statement.body[-1], ast.Return | ast.Continue | ast.Break):
+                return
             continue
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue

@@ -20,8 +20,10 @@ from ckptlint.project import FunctionNode
 
 def keep_going(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
     """Yield rewrites in which all ranks go on to the collective: the exit goes, where it skips
-    nothing but the rest of its block, or it comes to stand behind the collective."""
-    for attempt in (_without_exit, _exit_behind):
+    nothing but the rest of its block, or it comes to stand behind the collective: the likelier
+    where much follows that."""
+    attempts = (_without_exit, _exit_behind)
+    for attempt in reversed(attempts) if _much_follows(fault, knowledge) else attempts:
         try:
             yield from attempt(fault, knowledge)
         except (RefusedError, cst.CSTValidationError):
@@ -44,6 +46,18 @@ def _without_exit(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:
         kept = "; keep the rest under the test" if plan.parted else ""
         message = f"let every rank go on to {fault.operation}{kept}"
         yield told(message, [*plan.doubts, *turns], plan.edits)
+
+
+def _much_follows(fault: Fault, knowledge: Knowledge) -> bool:
+    """Say whether the block goes on behind the last collective for long, or with other exits."""
+    try:
+        _, exit_, place = _exit_of(fault, knowledge)
+    except RefusedError:
+        return False
+    rest = list(place.block[place.index + 1 :])
+    reached = [i for i, each in enumerate(rest) if contains(each, place.operations)]
+    after = rest[reached[-1] + 1 :] if reached else []
+    return isinstance(exit_, ast.Return | ast.Continue) and (len(after) > 3 or leaves(after))
 
 
 def _exit_behind(fault: Fault, knowledge: Knowledge) -> Iterator[Proposal]:

@@ -12,10 +12,11 @@ from ckptlint.fault import Fault, spelled
 from ckptlint.finding import Edit
 from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
+from ckptlint.fixing.lines import Written
 from ckptlint.fixing.place import Place
 from ckptlint.fixing.plan import Guarded, Kept, Plan, Pulled, guarded_in
 from ckptlint.fixing.proposal import Proposal, RefusedError, told
-from ckptlint.fixing.render import Renderer, Written
+from ckptlint.fixing.render import Renderer
 from ckptlint.fixing.scopes import Uses, contains, leaves, touch
 from ckptlint.fixing.shapes import Shape, guard_at, statement_at
 from ckptlint.knowledge import Knowledge

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ckptlint.fixing.conditions import operands
-from ckptlint.fixing.plan import Guarded, Item, Kept, Opened, Plan, Pulled
+from ckptlint.fixing.plan import Guarded, Item, Kept, Opened, Plan
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.pulling import Pulling
 from ckptlint.fixing.scopes import Uses, contains, leaves, touch
@@ -212,6 +212,8 @@ class Planner(Pulling):
         if self.may_return and self._ahead and leaves([statement]):
             return [self._exit(statement)]
         if touch(uses.stores, self.needed):
+            if isinstance(statement, ast.With):
+                return self._first_of_with(statement)
             own = self.purity.differs(statement)
             free = self.free(statement) and not own
             if not free and self.shares:
@@ -237,6 +239,19 @@ class Planner(Pulling):
             raise RefusedError("a call like the collective would stay under a test")
         return [Guarded((statement,))]
 
+    def _first_of_with(self, statement: ast.With) -> list[Item]:
+        """Take out of a context what stands first in it, has no effect and is needed later."""
+        names = Uses.of(*statement.items).stores
+        first: list[ast.stmt] = []
+        rest = list(statement.body)
+        while rest and self.free(rest[0]) and not touch(Uses.of(rest[0]).loads, names):
+            first.append(rest.pop(0))
+        if not first or not rest:
+            raise RefusedError("the collective needs a value that only some ranks have")
+        inner = ast.With(statement.items, rest)
+        kept = self._other(inner)
+        return [item for each in first for item in self._other(each)] + kept
+
     def _like_an_operation(self, statement: ast.stmt) -> bool:
         """Say whether a statement makes a call that is spelled like one of the collectives."""
         spelled = {ast.dump(op.func) for op in self.operations if isinstance(op, ast.Call)}
@@ -261,43 +276,6 @@ class Planner(Pulling):
             return self.free(statement)
         self._condition(statement.test)
         return all(map(self._only_returns, [*statement.body, *statement.orelse]))
-
-    # -- the plan as a whole -----------------------------------------------------------------------
-
-    def tidied(self, items: Sequence[Item]) -> Plan:
-        """Join neighbours under one guard and drop ``pass``.
-
-        Where one statement without effects parts two guarded groups, it comes first; a collective
-        comes before a group that only computes.
-        """
-        joined: list[Item] = []
-        for item in items:
-            if isinstance(item, Guarded):
-                kept = tuple(s for s in item.statements if not isinstance(s, ast.Pass))
-                if not kept:
-                    continue
-                item = Guarded(kept)
-                if joined and isinstance(joined[-1], Guarded):
-                    joined[-1] = Guarded(joined[-1].statements + kept)
-                    continue
-                if len(joined) > 1 and self._may_come_first(joined[-1], joined[-2]):
-                    between, before = joined.pop(), joined.pop()
-                    assert isinstance(before, Guarded)
-                    joined += [between, Guarded(before.statements + kept)]
-                    continue
-            joined.append(item)
-        return tuple(joined)
-
-    def _may_come_first(self, item: Item, group: Item) -> bool:
-        """Say whether an item may come before the guarded group that it stands behind."""
-        if not isinstance(group, Guarded) or not isinstance(item, Kept | Pulled):
-            return False
-        if not (isinstance(item, Kept) and item.free) and not all(map(self.free, group.statements)):
-            return False
-        uses = Uses.of(*group.statements)
-        own = Uses.of(item.call if isinstance(item, Pulled) else item.statement)
-        written = uses.stores | self.changes(uses)
-        return not (touch(own.stores, uses.loads | written) or touch(own.loads, written))
 
 
 def _has_jump(body: Sequence[ast.stmt]) -> bool:

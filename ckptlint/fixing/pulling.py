@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ckptlint.fixing.needs import Needs
 from ckptlint.fixing.plan import Guarded, Item, Kept, Pulled
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.scopes import Uses, contains
+from ckptlint.fixing.tidying import Tidying
 
 
 @dataclass
-class Pulling(Needs):
+class Pulling(Tidying):
     """Plans statements without blocks of their own."""
 
     def simple(

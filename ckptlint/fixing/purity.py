@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterable
-from functools import lru_cache
+from collections.abc import Iterable
 
-from ckptlint.facts import Call
+from ckptlint.fixing.known import mentions, predicate_names, ranked_names, readers, reads
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Function, Import, Module, dotted
 
@@ -17,7 +16,6 @@ _OWN = re.compile(
     r"(?i)(^|_)(loss(es)?|acc|accuracy|metrics?|score|best|ppl|perplexity|elapsed|time|now|psnr|fid"
     r"|iou|bleu|rouge|f1|reward|grad|norm|patience)($|_)"
 )
-_BUILT_IN = frozenset({"dict", "list", "str"})
 _LOGGING = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log"})
 _OPENS = frozenset({"open", "io.open", "bz2.open", "gzip.open", "lzma.open"})
 _PLAIN = (
@@ -80,8 +78,8 @@ class Purity:
                 for node in ast.walk(scope)
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             } | {node.arg for node in ast.walk(scope) if isinstance(node, ast.arg)}
-        self._readers = _readers(knowledge)
-        self._ranked = _ranked_names(module, knowledge)
+        self._readers = readers(knowledge)
+        self._ranked = ranked_names(module, knowledge)
 
     def canonical(self, node: ast.expr) -> str | None:
         """Return the dotted name that a callee has in the facts, or None."""
@@ -121,7 +119,7 @@ class Purity:
         if name is not None:
             predicate = self.knowledge.predicates.get(name)
             records = self.knowledge.calls.get(name, [])
-            read = bool(records) and all(map(_reads, records))
+            read = bool(records) and all(map(reads, records))
             return name in self.knowledge.pure or predicate is not None or read
         if isinstance(func, ast.Attribute) and func.attr in self._readers:
             return True
@@ -189,7 +187,7 @@ class Purity:
         if call.args or call.keywords:
             return False
         if isinstance(call.func, ast.Attribute):
-            return call.func.attr in _predicate_names(self.knowledge) or any(
+            return call.func.attr in predicate_names(self.knowledge) or any(
                 self._looks_up(function)
                 for function in self.module.functions
                 if function.owner is not None and function.name == call.func.attr
@@ -200,7 +198,7 @@ class Purity:
             symbol = found.symbols.get(symbol.name) if found is not None else symbol
         if isinstance(symbol, Function):
             return self._looks_up(symbol)
-        return getattr(call.func, "id", "") in _predicate_names(self.knowledge)
+        return getattr(call.func, "id", "") in predicate_names(self.knowledge)
 
     @staticmethod
     def _looks_up(function: Function) -> bool:
@@ -276,63 +274,4 @@ class Purity:
     def ranked(self, node: ast.AST) -> bool:
         """Say whether an expression mentions what usually depends on the rank, or a name that
         such an expression is assigned to."""
-        return _mentions(node, self._ranked, self.knowledge)
-
-
-def _mentions(node: ast.AST, names: Collection[str], knowledge: Knowledge) -> bool:
-    for child in ast.walk(node):
-        name = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
-        if isinstance(child, ast.Constant) and child.value in knowledge.environment:
-            return True
-        if name in names:
-            return True
-    return False
-
-
-@lru_cache(maxsize=64)
-def _ranked_names(module: Module, knowledge: Knowledge) -> frozenset[str]:
-    """Return the names of predicates, and those to which a module assigns one."""
-    names = _predicate_names(knowledge)
-    return names | {
-        _last(target)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Assign | ast.NamedExpr) and _mentions(node.value, names, knowledge)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-    } - {""}
-
-
-@lru_cache(maxsize=8)
-def _predicate_names(knowledge: Knowledge) -> frozenset[str]:
-    return frozenset({full.rpartition(".")[2] for full in knowledge.predicates}) | frozenset(
-        knowledge.conventions
-    )
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
-@lru_cache(maxsize=8)
-def _readers(knowledge: Knowledge) -> frozenset[str]:
-    """Return names of methods that change nothing: those that the facts call pure, and those of
-    which they know no other effect than to read, on one rank alone."""
-    pure = {name.rpartition(".")[2] for name in knowledge.pure if _is_method(name)}
-    found: set[str] = set()
-    others: set[str] = set()
-    for full, records in knowledge.calls.items():
-        owner, _, last = full.rpartition(".")
-        if owner in knowledge.classes and all(map(_reads, records)):
-            found.add(last)
-        else:
-            others.add(last)
-    return frozenset(pure | (found - others))
-
-
-def _reads(record: Call) -> bool:
-    return record.who == "any" and record.effect == "read" and record.framework != "python"
-
-
-def _is_method(name: str) -> bool:
-    """Say whether a dotted name is that of a method: its owner is a class."""
-    owner = name.rpartition(".")[0].rpartition(".")[2]
-    return owner in _BUILT_IN or owner[:1].isupper()
+        return mentions(node, self._ranked, self.knowledge)

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from ckptlint.fixing.cut import Cut
+from ckptlint.fixing.lines import (
+    Unit,
+    Written,
+    blank_start,
+    block,
+    otherwise,
+    parted,
+    replaced,
+    with_lines,
+    without_blank_start,
+)
 from ckptlint.fixing.plan import Guarded, Kept, Opened, Plan, Pulled
 from ckptlint.fixing.proposal import RefusedError
 from ckptlint.fixing.scopes import contains
 
 _BLOCKS = (cst.If, cst.With, cst.For, cst.While, cst.Try)
-
-
-@dataclass(frozen=True)
-class Written:
-    """Statements, and the comment lines that follow the last of them."""
-
-    statements: list[cst.BaseStatement]
-    rest: list[cst.EmptyLine]
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """One statement of a block with the comment lines above it; several of a line are parted."""
-
-    node: cst.BaseStatement
-    above: tuple[cst.EmptyLine, ...]
 
 
 class Renderer:
@@ -53,9 +46,9 @@ class Renderer:
         self.guard = guard
         self.indent = indent
         self.instead = instead
-        self.units: dict[int, _Unit] = {}
+        self.units: dict[int, Unit] = {}
         self.footers: dict[int, Sequence[cst.EmptyLine]] = {}
-        self.tests: dict[int, cst.If] = {}
+        self.heads: dict[int, Unit] = {}
         self.pulled: list[tuple[ast.Call, str]] = []
         self._positions: Mapping[cst.CSTNode, CodeRange] | None = None
 
@@ -63,11 +56,13 @@ class Renderer:
 
     def pair(self, nodes: Sequence[ast.stmt], written: Sequence[cst.BaseStatement]) -> None:
         """Note which LibCST statement each node is. Raises RefusedError when they do not match."""
-        units = [unit for statement in written for unit in _parted(statement)]
+        units = [unit for statement in written for unit in parted(statement)]
         if len(units) != len(nodes):
             raise RefusedError("the statement cannot be taken apart")
         for node, unit in zip(nodes, units, strict=True):
             self.units[id(node)] = unit
+            if isinstance(node, ast.If | ast.With):
+                self.heads[id(_head(node))] = unit
             if isinstance(node, ast.If | ast.With | ast.For | ast.While | ast.Try):
                 self._pair_inside(node, unit.node)
 
@@ -98,11 +93,10 @@ class Renderer:
             if written.finalbody is not None:
                 self.pair_block(node.finalbody, written.finalbody.body)
         if isinstance(node, ast.If) and isinstance(written, cst.If):
-            self.tests[id(node.test)] = written
             if isinstance(written.orelse, cst.Else):
                 self.pair_block(node.orelse, written.orelse.body)
             elif isinstance(written.orelse, cst.If):
-                self.units[id(node.orelse[0])] = _Unit(written.orelse, ())
+                self.units[id(node.orelse[0])] = Unit(written.orelse, ())
                 self._pair_inside(node.orelse[0], written.orelse)  # type: ignore[arg-type]
 
     # -- writing ---------------------------------------------------------------------------------
@@ -117,19 +111,19 @@ class Renderer:
                     done.rest.extend(self._footer(statement))
                 case Pulled(call, name):
                     self.pulled.append((call, name))
-                    self._add(done, [_Unit(self._assignment(call, name), ())])
+                    self._add(done, [Unit(self._assignment(call, name), ())])
                 case Guarded(statements):
                     self._guarded(done, statements)
                 case Opened():
                     self._opened(done, item)
         return done
 
-    def _add(self, done: Written, units: Sequence[_Unit]) -> None:
+    def _add(self, done: Written, units: Sequence[Unit]) -> None:
         for unit in units:
             lines = [*done.rest, *unit.above]
             if not done.statements:
-                lines = _without_blank_start(lines)
-            done.statements.append(_with_lines(unit.node, lines))
+                lines = without_blank_start(lines)
+            done.statements.append(with_lines(unit.node, lines))
             done.rest.clear()
 
     def _footer(self, statement: ast.stmt) -> Sequence[cst.EmptyLine]:
@@ -137,11 +131,11 @@ class Renderer:
 
     def _guarded(self, done: Written, statements: Sequence[ast.stmt]) -> None:
         units = [self._without_pulled(statement) for statement in statements]
-        blank = _blank_start(units[0].above)
+        blank = blank_start(units[0].above)
         inside = Written([], [])
-        self._add(inside, [_Unit(units[0].node, units[0].above[len(blank) :]), *units[1:]])
+        self._add(inside, [Unit(units[0].node, units[0].above[len(blank) :]), *units[1:]])
         node = self.conditional(self.guard, inside.statements, self._footer(statements[-1]))
-        self._add(done, [_Unit(node, blank)])
+        self._add(done, [Unit(node, blank)])
 
     def plainly(self, group: Guarded) -> Written:
         """Write a group that stands under its old test."""
@@ -165,7 +159,7 @@ class Renderer:
         unit = self.units[id(item.statement)]
         node = unit.node
         assert isinstance(node, _BLOCKS)
-        node = node.with_changes(body=_block(node.body, self.write(item.body)))
+        node = node.with_changes(body=block(node.body, self.write(item.body)))
         if isinstance(node, cst.Try):
             node = self._with_parts(node, item)
         if isinstance(node, cst.If) and isinstance(node.orelse, cst.Else):
@@ -173,37 +167,41 @@ class Renderer:
             node = node.with_changes(orelse=otherwise(node.orelse, other))
         elif isinstance(node, cst.If) and node.orelse is not None:
             raise RefusedError("an elif stands on the way")
-        self._add(done, [_Unit(node, unit.above)])
+        self._add(done, [Unit(node, unit.above)])
         done.rest.extend(self._footer(item.statement))
 
     def _with_parts(self, node: cst.Try, item: Opened) -> cst.Try:
         """Return a ``try`` with its further parts written anew."""
         handlers = [
-            old.with_changes(body=_block(old.body, self.write(plan)))
+            old.with_changes(body=block(old.body, self.write(plan)))
             for old, plan in zip(node.handlers, item.handlers, strict=True)
         ]
         node = node.with_changes(handlers=handlers)
         if node.orelse is not None:
-            other = node.orelse.with_changes(body=_block(node.orelse.body, self.write(item.orelse)))
+            other = node.orelse.with_changes(body=block(node.orelse.body, self.write(item.orelse)))
             node = node.with_changes(orelse=other)
         if node.finalbody is not None:
             last = node.finalbody.with_changes(
-                body=_block(node.finalbody.body, self.write(item.finalbody))
+                body=block(node.finalbody.body, self.write(item.finalbody))
             )
             node = node.with_changes(finalbody=last)
         return node
 
-    def _unit(self, statement: ast.stmt) -> _Unit:
-        """Return a statement; of an ``if`` that is not in the file, what it is made of."""
-        if id(statement) in self.units or not isinstance(statement, ast.If):
+    def _unit(self, statement: ast.stmt) -> Unit:
+        """Return a statement; of one that is not in the file, what it is made of."""
+        if id(statement) in self.units:
             return self.units[id(statement)]
-        old = self.tests[id(statement.test)]
-        units = [self._without_pulled(each) for each in statement.body]
+        assert isinstance(statement, ast.If | ast.With)
+        old = self.heads[id(_head(statement))]
+        node = old.node
+        if not isinstance(node, cst.If | cst.With):
+            raise RefusedError("the statement cannot be taken apart")
         inside = Written([], [])
-        self._add(inside, units)
-        return _Unit(old.with_changes(body=_block(old.body, inside), orelse=None), ())
+        self._add(inside, [self._without_pulled(each) for each in statement.body])
+        node = node.with_changes(body=block(node.body, inside))
+        return Unit(node.with_changes(orelse=None) if isinstance(node, cst.If) else node, old.above)
 
-    def _without_pulled(self, statement: ast.stmt) -> _Unit:
+    def _without_pulled(self, statement: ast.stmt) -> Unit:
         """Return a statement with names in place of the calls that were made before it."""
         unit = self._unit(statement)
         others: dict[ast.expr, str] = {**dict(self.pulled), **self.instead}
@@ -212,7 +210,7 @@ class Renderer:
             for node, text in others.items()
             if contains(statement, [node])
         }
-        return _Unit(_replaced(unit.node, written), unit.above) if written else unit
+        return Unit(replaced(unit.node, written), unit.above) if written else unit
 
     # -- expressions -----------------------------------------------------------------------------
 
@@ -244,83 +242,6 @@ class Renderer:
         raise RefusedError("an expression cannot be found in its statement")
 
 
-def _parted(statement: cst.BaseStatement) -> list[_Unit]:
-    """Give each small statement of a line a line of its own."""
-    if not isinstance(statement, cst.SimpleStatementLine):
-        lines = getattr(statement, "leading_lines", ())
-        return [_Unit(statement, tuple(lines))]
-    if len(statement.body) == 1:
-        return [_Unit(statement, tuple(statement.leading_lines))]
-    units = []
-    for index, small in enumerate(statement.body):
-        bare = small.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-        last = index == len(statement.body) - 1
-        end = statement.trailing_whitespace if last else cst.TrailingWhitespace()
-        above = tuple(statement.leading_lines) if index == 0 else ()
-        units.append(_Unit(cst.SimpleStatementLine([bare], trailing_whitespace=end), above))
-    return units
-
-
-def separate(statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """Return statements with each small one on a line of its own."""
-    units = [unit for statement in statements for unit in _parted(statement)]
-    return [_with_lines(unit.node, unit.above) for unit in units]
-
-
-def _with_lines(node: cst.BaseStatement, lines: Sequence[cst.EmptyLine]) -> cst.BaseStatement:
-    return node.with_changes(leading_lines=list(lines))
-
-
-def _blank_start(lines: Sequence[cst.EmptyLine]) -> tuple[cst.EmptyLine, ...]:
-    count = 0
-    while count < len(lines) and lines[count].comment is None:
-        count += 1
-    return tuple(lines[:count])
-
-
-def _without_blank_start(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    return list(lines[len(_blank_start(lines)) :])
-
-
-def _block(old: cst.BaseSuite, new: Written) -> cst.BaseSuite:
-    if not new.statements:
-        return cst.IndentedBlock(body=[cst.SimpleStatementLine([cst.Pass()])], footer=new.rest)
-    if isinstance(old, cst.IndentedBlock):
-        return old.with_changes(body=new.statements, footer=new.rest)
-    return cst.IndentedBlock(body=new.statements, footer=new.rest)
-
-
-def otherwise(old: cst.Else, new: Written) -> cst.If | cst.Else | None:
-    """Return an arm with other statements; a lone ``if`` in it becomes an ``elif``."""
-    if not new.statements:
-        return None
-    only = new.statements[0]
-    header = old.body.header if isinstance(old.body, cst.IndentedBlock) else None
-    if (
-        len(new.statements) == 1
-        and isinstance(only, cst.If)
-        and not new.rest
-        and (header is None or header.comment is None)
-    ):
-        return only.with_changes(leading_lines=[*old.leading_lines, *only.leading_lines])
-    return old.with_changes(body=_block(old.body, new))
-
-
-def _replaced(
-    statement: cst.BaseStatement, others: Mapping[cst.BaseExpression, cst.BaseExpression]
-) -> cst.BaseStatement:
-    """Return a statement with other expressions in place of some of its own."""
-    result = statement.visit(_Replacer(others))
-    assert isinstance(result, cst.BaseStatement)
-    return result
-
-
-class _Replacer(cst.CSTTransformer):
-    def __init__(self, others: Mapping[cst.BaseExpression, cst.BaseExpression]) -> None:
-        super().__init__()
-        self.others = others
-
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> Any:
-        if isinstance(original_node, cst.BaseExpression) and original_node in self.others:
-            return self.others[original_node]
-        return updated_node
+def _head(statement: ast.If | ast.With) -> ast.AST:
+    """Return what tells a statement from others that have the same block or part of it."""
+    return statement.test if isinstance(statement, ast.If) else statement.items[0]

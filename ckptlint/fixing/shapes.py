@@ -15,8 +15,8 @@ import libcst as cst
 from ckptlint.analysis.values import Site
 from ckptlint.fixing.conditions import opposite, read_test, spine
 from ckptlint.fixing.cut import Cut
+from ckptlint.fixing.lines import Written, otherwise, separate
 from ckptlint.fixing.proposal import RefusedError
-from ckptlint.fixing.render import Written, otherwise, separate
 from ckptlint.fixing.scopes import way_to
 from ckptlint.project import Module
 

@@ -376,3 +376,29 @@ def save(model, path):
     dist.barrier()
 """,
     )
+
+
+def test_exit_goes_behind_where_other_exits_follow() -> None:
+    assert_fixed(
+        """\
+def save(model, path, old):
+    if dist.get_rank() != 0:
+        return
+    torch.save(model.state_dict(), path)
+    dist.barrier()
+    if not old:
+        return
+    os.remove(old)
+""",
+        """\
+def save(model, path, old):
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+    if dist.get_rank() != 0:
+        return
+    if not old:
+        return
+    os.remove(old)
+""",
+    )

@@ -294,3 +294,47 @@ def train(accelerator: Accelerator):
         UNSAFE,
         "`keep` now runs on every rank, its own effects on rank 0 only",
     )
+
+
+def test_helper_that_leaves_on_the_other_ranks_is_left_alone() -> None:
+    assert_fixed(
+        """\
+class Run:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    @property
+    def leads(self):
+        return self.accelerator.is_main_process
+
+    def keep(self, folder):
+        self.accelerator.wait_for_everyone()
+        if not self.leads:
+            return
+        os.remove(folder)
+
+    def train(self):
+        if self.leads:
+            self.keep("out")
+""",
+        """\
+class Run:
+    def __init__(self):
+        self.accelerator = Accelerator()
+
+    @property
+    def leads(self):
+        return self.accelerator.is_main_process
+
+    def keep(self, folder):
+        self.accelerator.wait_for_everyone()
+        if not self.leads:
+            return
+        os.remove(folder)
+
+    def train(self):
+        self.keep("out")
+""",
+        UNSAFE,
+        "all of `keep` now runs on every rank; whether the other ranks were to wait here",
+    )

@@ -337,3 +337,43 @@ def save(engine: DeepSpeedEngine, step):
     engine.save_checkpoint("out", tag=f"{step}")
 """,
     )
+
+
+def test_value_made_first_in_a_context() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine, step, sample):
+    if dist.get_rank() == 0:
+        print("sampling")
+
+        with torch.no_grad():
+            tag = f"step-{step}"
+            sample(tag)
+
+        engine.save_checkpoint("out", tag=tag)
+""",
+        """\
+def save(engine: DeepSpeedEngine, step, sample):
+    tag = f"step-{step}"
+    if dist.get_rank() == 0:
+        print("sampling")
+
+        with torch.no_grad():
+            sample(tag)
+
+    engine.save_checkpoint("out", tag=tag)
+""",
+    )
+
+
+def test_value_made_later_in_a_context_is_refused() -> None:
+    assert_refused(
+        """\
+def save(engine: DeepSpeedEngine, step, sample):
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            sample(step)
+            tag = f"step-{step}"
+        engine.save_checkpoint("out", tag=tag)
+"""
+    )
