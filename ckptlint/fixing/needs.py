@@ -30,13 +30,16 @@ class Needs:
     same for objects that others are given; ``instead`` holds what is written in place of some
     expressions, and with ``shares`` a value that rank 0 alone can make is shared with all;
     ``taken`` the names in use. ``guard`` are the parts of
-    the test that the rank decides; ``own`` objects that each rank has for itself, to be changed.
+    the test that the rank decides; ``spread`` are objects whose content the collective brings to
+    every rank from the one that has it; ``own`` objects that each rank has for itself, to be
+    changed.
     """
 
     purity: Purity
     operations: Sequence[ast.AST]
     guard: Sequence[ast.expr]
     taken: set[str]
+    spread: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     needed: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)

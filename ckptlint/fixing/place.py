@@ -62,7 +62,18 @@ class Place:
 
     def planner(self, guard: Sequence[ast.expr]) -> Planner:
         """Return a planner for this place, where these tests are the rank's."""
-        return Planner(self.purity, self.operations, guard, names_in(self.scope, self.purity))
+        taken = names_in(self.scope, self.purity)
+        return Planner(self.purity, self.operations, guard, taken, self._spread())
+
+    def _spread(self) -> frozenset[str]:
+        """Return the names of what the collectives bring to every rank from the one that has it."""
+        found: set[str] = set()
+        for reached in self.fault.divergence.operations:
+            call = reached.operation.site.node
+            for position in reached.operation.call.clears:
+                if isinstance(call, ast.Call) and position < len(call.args):
+                    found.add(getattr(call.args[position], "id", ""))
+        return frozenset(found - {""})
 
     def doubts(self, planner: Planner, region: Sequence[ast.stmt]) -> list[str]:
         """Return why a rewrite should be read before it is applied. Raises RefusedError when it

@@ -229,7 +229,7 @@ class Planner(Pulling):
             if self.purity.immutable(getattr(statement, "value", None)):
                 self.passed_on = {k: v for k, v in self.passed_on.items() if k not in uses.stores}
             return [Kept(statement, free)]
-        if touch(self.changes(uses), self.needed):
+        if touch(self.changes(uses) - self.spread, self.needed):
             raise RefusedError("what the collective needs is changed on some ranks only")
         if self._ahead and leaves([statement]):
             raise RefusedError("some ranks may leave before the collective")

@@ -67,6 +67,18 @@ class Shape:
         written = written.with_changes(test=test.written, whitespace_before_test=space)
         return replace(self, node=node, written=written, contrary=contrary, before=test.before)
 
+    def flipped(self) -> Shape:
+        """Return the shape with its arms in the other order."""
+        node, written = self.node, self.written
+        if not isinstance(written.orelse, cst.Else):
+            raise RefusedError("the other arm is one of a chain")
+        test = ast.UnaryOp(ast.Not(), node.test)
+        other = cst.Else(body=written.body)
+        written = written.with_changes(
+            test=opposite(written.test, of_rank=True), body=written.orelse.body, orelse=other
+        )
+        return replace(self, node=ast.If(test, node.orelse, node.body), written=written)
+
     def put_back(self, result: Written) -> Written:
         """Give what comes of the statement its place in the file."""
         statements = [*self.before, *result.statements, *self.behind]

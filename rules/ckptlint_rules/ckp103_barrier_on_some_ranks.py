@@ -46,13 +46,15 @@ barrier()` is one barrier for each rank, and is not reported.
 
 The fix moves a barrier that stands first or last in the guarded block in front of the test or
 behind it. Other collectives are made on every rank, and what else stands in the block keeps its
-test and its order. What comes out has been analysed again before it is offered.
+test and its order. Where the other ranks wait alone for the work of rank 0, in the other arm, in
+front of it or behind it, rank 0 meets them behind that work. What comes out has been analysed again
+before it is offered.
 
 It is unsafe, and its message names the doubt, where the barrier stands in the middle of the block,
 alone in it, in a helper or beside another arm, since the other ranks may have been meant to wait
-elsewhere; and for collectives that bring a value, for which every rank must have its part. None is
-offered where the other ranks lack what the collective needs, or where they wait and rank 0 does
-not: which ranks were to wait for what is for the author to say.
+elsewhere; where the other ranks wait alone; and for collectives that bring a value, for which every
+rank must have its part. None is offered where the other ranks lack what the collective needs, or
+where it cannot be told what they wait for.
 
 With `fix-style = "runtime"` the one call of rank 0 for which the others wait in the other arm is
 run through `ckptlint_runtime.run_on_rank_zero`, at which all wait and hear of its failure. That is
