@@ -103,12 +103,16 @@ class Returns:
 
 @dataclass(frozen=True)
 class Class:
-    """A class: its bases, the types of its attributes, and names that conventionally hold one."""
+    """A class: its bases, the types of its attributes, and names that conventionally hold one.
+
+    ``settings`` says that what its constructor is given decides what a call does that receives it.
+    """
 
     name: str
     bases: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=dict)
     usual_names: tuple[str, ...] = ()
+    settings: bool = False
     framework: str = ""
 
 

@@ -183,6 +183,22 @@ class Knowledge:
         }
         return self._classes_around(owners)
 
+    @cached_property
+    def wrappers(self) -> frozenset[str]:
+        """Last names of what makes a model one whose forward communicates: ``fully_shard``."""
+        classes = {
+            full.rpartition(".")[0]
+            for full, records in self.calls.items()
+            if any(record.effect == "forward" for record in records)
+        } & self.classes.keys()
+        makers = {
+            full
+            for full, returns in self.returns.items()
+            if any(self.canonical(kind) in classes for kind in returns.types if kind)
+            and full.rpartition(".")[0] not in self.classes
+        }
+        return frozenset(full.rpartition(".")[2] for full in classes | makers)
+
     def _classes_around(self, owners: set[str]) -> frozenset[str]:
         """Return the classes that inherit from ``owners`` or hold an instance of one."""
         return frozenset(
@@ -300,7 +316,8 @@ class Knowledge:
         for full, returns in self.returns.items():
             if any(self.canonical(kind) in self.telling_classes for kind in returns.types if kind):
                 names.add(full.rpartition(".")[2])
-        names.update(full.rpartition(".")[2] for full in self.telling_classes)
+        told = {name for name, known in self.classes.items() if known.settings}
+        names.update(full.rpartition(".")[2] for full in self.telling_classes | told)
         return frozenset(names - {"__init__", "__call__", "environ", "get"})
 
     @cached_property

@@ -131,7 +131,7 @@ class ExternalCaller(Guards):
         path = self._path(record, callee, arguments)
         guards = tuple(frame.guards)
         if record.who in ("all", "group"):
-            if record.name not in self.settings:
+            if not self._is_local(frame, record, callee, site):
                 group = self._group(record, arguments)
                 handed = self.handed(frame, site)
                 frame.trace.append(Operation(site, record, group, certain, guards, handed, path))
@@ -173,6 +173,18 @@ class ExternalCaller(Guards):
             if self._applies(record, arguments):
                 self.operate(frame, record, callee, arguments, site)
                 return
+
+    def _is_local(self, frame: Frame, record: Call, callee: External, site: Site) -> bool:
+        """Say whether a collective does nothing here, or is given a model that is whole still."""
+        if record.name in self.settings:
+            return True
+        return (
+            record.effect == "gather"
+            and callee.owner is None
+            and frame.function is not None
+            and isinstance(site.node, ast.Call)
+            and self.world.wrapped_later(frame.module, frame.function.node, site.node)
+        )
 
     def _differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""

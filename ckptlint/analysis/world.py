@@ -79,6 +79,7 @@ class World:
         self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
         self._giving = Reach(self._views, knowledge.givers)
+        self._wrapping = Reach(self._views, knowledge.wrappers)
         self.holders = holders or Holders(project, self._views, knowledge)
         self._acting = Reach(self._views, knowledge.acting)
         self._partings = Partings(project, self._views, self.holders, self._acting, knowledge)
@@ -202,6 +203,17 @@ class World:
     def may_part(self, module: Module, node: FunctionNode) -> bool:
         """Say whether ranks may part in a function in a way that matters."""
         return self._partings.may_part(module, node)
+
+    def wrapped_later(self, module: Module, node: ast.AST, call: ast.Call) -> bool:
+        """Say whether a function wraps a model only after a call to which it passes it."""
+        passed = {each.id for each in call.args if isinstance(each, ast.Name)}
+        return bool(passed) and any(
+            isinstance(part, ast.Call)
+            and part.lineno > (call.end_lineno or call.lineno)
+            and any(isinstance(each, ast.Name) and each.id in passed for each in part.args)
+            and self._wrapping.leads(module, last_name(part))
+            for part in walk(node)
+        )
 
     def calls_received(self, module: Module, node: FunctionNode | ast.Lambda) -> bool:
         """Say whether what a function does depends on a function or module it is given."""
