@@ -245,18 +245,22 @@ class Knowledge:
 
     @cached_property
     def differing_names(self) -> frozenset[str]:
-        """Identifiers of what differs between ranks without being a rank: clocks, results that
-        only the root has.
+        """Identifiers of what differs between ranks without being a rank: clocks, random numbers.
 
         What is unlikely to differ is noticed where it is met; it is no reason to look further.
         """
-        found = {name.rpartition(".")[2] for name, each in self.divergent.items() if each.likely}
-        found.update(
+        return frozenset(
+            name.rpartition(".")[2] for name, each in self.divergent.items() if each.likely
+        )
+
+    @cached_property
+    def differing_results(self) -> frozenset[str]:
+        """Identifiers of calls whose result differs between ranks, or is there on the root only."""
+        return frozenset(
             name.rpartition(".")[2]
             for name, records in self.calls.items()
             if any(record.differs or record.result == "root" for record in records)
         )
-        return frozenset(found)
 
     @cached_property
     def rank_variables(self) -> frozenset[str]:

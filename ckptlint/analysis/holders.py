@@ -26,6 +26,7 @@ from ckptlint.project import (
 from ckptlint.source import Source
 
 _ROUNDS = 4
+_ROUNDS_WITHOUT_RANK = 2
 _MAX_FILES = 40
 _KEPT = ("int", "bool", "str")
 _Assigned = tuple[list[ast.expr], ast.expr]
@@ -61,7 +62,12 @@ class _Body:
 
 
 class Holders:
-    """The names of one project that hold the rank, and the files that mention one."""
+    """The names of one project that hold the rank, and the files that mention one.
+
+    ``names`` hold something that differs between ranks, of which ``ranks`` hold the rank itself;
+    ``modules`` are the files in which ranks may part, ``speaking`` those that mention the rank, or
+    something that communicates and that few files mention.
+    """
 
     def __init__(self, project: Project, views: Views, knowledge: Knowledge) -> None:
         self._project = project
@@ -72,27 +78,32 @@ class Holders:
         self.modules: dict[Module, None] = {}
         self._bodies: dict[Function, _Body] = {}
         self._done: set[tuple[Function, frozenset[str]]] = set()
-        self._spread(self.names | self._environment | knowledge.rank_hooks, lambda source: True)
+        ranks = self.names | self._environment | knowledge.rank_hooks
+        self._spread(ranks, lambda source: True, _ROUNDS)
         # Clocks and random numbers are everywhere. They matter where something communicates that
         # few files mention: in a large library most files only run models.
-        few = self._in_few_files(knowledge.acting)
-        speaking = set(self._lexicon.mentioning(few)) | {each.source for each in self.modules}
-        self.names |= knowledge.differing_names
-        self._spread(knowledge.differing_names, speaking.__contains__)
+        self.ranks = self.names
+        few = self.in_few_files(knowledge.acting)
+        self.speaking = {each.source for each in self.modules}.union(self._lexicon.mentioning(few))
+        differing = knowledge.differing_names | self.in_few_files(knowledge.differing_results)
+        self.names |= differing
+        self._spread(differing, self.speaking.__contains__, _ROUNDS_WITHOUT_RANK)
 
-    def _spread(self, names: Collection[str], wanted: Callable[[Source], bool]) -> None:
+    def _spread(
+        self, names: Collection[str], wanted: Callable[[Source], bool], rounds: int
+    ) -> None:
         """Find what names the code of some files gives what ``names`` hold, and so on."""
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             sources = filter(wanted, self._lexicon.mentioning(names))
             modules = [module for module in map(self._project.parsed, sources) if module]
             self.modules.update(dict.fromkeys(modules))
             given = {name for module in modules for name in self._given(module, names)}
-            names = self._in_few_files(given - self.names)
+            names = self.in_few_files(given - self.names)
             if not names:
                 break
             self.names |= names
 
-    def _in_few_files(self, names: Iterable[str]) -> frozenset[str]:
+    def in_few_files(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some names that stand in few files: the others say nothing."""
         return frozenset(
             name
@@ -101,12 +112,19 @@ class Holders:
         )
 
     def mentioned(self, module: Module, said: Mentions) -> bool:
-        """Say whether a rank may be tested where these identifiers of a file stand."""
+        """Say whether what differs between ranks may be tested where these identifiers stand."""
+        return self._mentions(module, said, self.names)
+
+    def ranked(self, module: Module, said: Mentions) -> bool:
+        """Say whether the rank itself may be tested where these identifiers of a file stand."""
+        return self._mentions(module, said, self.ranks)
+
+    def _mentions(self, module: Module, said: Mentions, names: Collection[str]) -> bool:
         return (
-            said.any_of(self.names)
+            said.any_of(names)
             or not self._environment.isdisjoint(said.strings)
             or any(
-                not self.names.isdisjoint(module.aliases[name])
+                not module.aliases[name].isdisjoint(names)
                 for name in said.names
                 if name in module.aliases
             )

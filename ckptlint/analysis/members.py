@@ -52,7 +52,6 @@ class Members(Namer):
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
         self._bases: dict[ClassDefinition, tuple[Value, ...]] = {}
-        self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
 
     @abstractmethod
     def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
@@ -185,19 +184,6 @@ class Members(Namer):
         assert isinstance(symbol, Symbol)
         return self.by_convention(frame.module, name, symbol)
 
-    def _heirs_of(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
-        """Return the classes that inherit from a class, at any depth."""
-        known = self._heirs.get(definition)
-        if known is None:
-            found: dict[ClassDefinition, None] = {}
-            queue = [definition]
-            while queue:
-                new = [heir for heir in self.world.heirs(queue.pop()) if heir not in found]
-                found.update(dict.fromkeys(new))
-                queue.extend(new)
-            known = self._heirs[definition] = tuple(found)
-        return known
-
     def _overridden(self, base: Instance, name: str, value: Value) -> Value:
         """Add what the classes that inherit make of a method, where that may communicate.
 
@@ -205,7 +191,7 @@ class Members(Namer):
         """
         if base.exact:
             return value
-        heirs = [heir for heir in self._heirs_of(base.definition) if name in heir.methods]
+        heirs = [heir for heir in self.world.descendants(base.definition) if name in heir.methods]
         heirs = [
             heir
             for heir in heirs

@@ -229,6 +229,10 @@ class Reach:
             return True
         return any(self.leads(module, name) for name in said.names | said.attributes)
 
+    def named(self, node: ast.AST) -> bool:
+        """Say whether a piece of syntax mentions one of the identifiers itself."""
+        return self._views.mentions(node).any_of(self._seeds)
+
     def leads(self, module: Module, name: str) -> bool:
         """Say whether a name, plain or as an attribute, leads there in this module."""
         if name in self._seeds:

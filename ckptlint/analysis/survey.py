@@ -286,7 +286,7 @@ class _Surveyor:
     def heirs(self, entry: Entry) -> Iterable[ClassDefinition]:
         """Return the classes that inherit a method unchanged."""
         method = entry.function
-        if method is None or method.owner is None:
+        if method is None or method.owner is None or not self.world.descendants(method.owner):
             return ()
         found: dict[ClassDefinition, None] = {}
         pending = [method.owner]

@@ -34,7 +34,7 @@ _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom)
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDS = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete)
 
-_MAX_HEIRS = 16  # files
+_MAX_HEIRS = 16  # classes, and files that name one
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class World:
         self.knowledge = knowledge
         self._views = Views()
         self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+        self._descendants: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
         self._mentioned: dict[frozenset[str], bool] = {}
         self._digests: dict[ast.stmt, Digest] = {}
         self._holding: dict[ClassDefinition, frozenset[str]] = {}
@@ -97,6 +98,7 @@ class World:
             for full, records in self.knowledge.calls.items()
             if any(record.effect == "barrier" for record in records)
         )
+        waits = self.holders.in_few_files(waits)
         waiting = map(self.project.parsed, self.project.lexicon.mentioning(waits))
         return frozenset(self.holders.modules) | {module for module in waiting if module}
 
@@ -267,12 +269,26 @@ class World:
             if each != name
         )
 
-    def heirs(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
-        """Return the classes of the project that name a class among their bases.
+    def descendants(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        """Return the classes of the project that inherit from a class, at any depth.
 
-        A class with heirs in very many files is a framework's own; which of them is meant where,
-        nothing in the source tells, so none is returned.
+        A class with very many of them is a framework's own; which of them is meant where, nothing
+        in the source tells, so none is returned.
         """
+        known = self._descendants.get(definition)
+        if known is None:
+            found: dict[ClassDefinition, None] = {}
+            pending = [definition]
+            while pending and len(found) <= _MAX_HEIRS:
+                for heir in self.heirs(pending.pop()):
+                    if heir is not definition and heir not in found:
+                        found[heir] = None
+                        pending.append(heir)
+            known = self._descendants[definition] = tuple(found) if len(found) <= _MAX_HEIRS else ()
+        return known
+
+    def heirs(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        """Return the classes of the project that name a class among their bases."""
         known = self._heirs.get(definition)
         if known is None:
             sources = self.project.lexicon.inheriting(definition.name)
@@ -303,9 +319,9 @@ class World:
     def shares(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
         """Say whether a function writes files in a program whose ranks it or its class knows of."""
         around = node if owner is None else owner
-        return self.writes(module, node) and (
-            self.tests(module, around) or self.gives(module, around)
-        )
+        if module.source in self.holders.speaking and self._writing.named(node):
+            return self.gives(module, around) or self.tests(module, around)
+        return self.holders.ranked(module, self.mentions(around)) and self.writes(module, node)
 
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
