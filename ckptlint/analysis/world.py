@@ -321,7 +321,7 @@ class World:
         around = node if owner is None else owner
         if module.source in self.holders.speaking and self._writing.named(node):
             return self.gives(module, around) or self.tests(module, around)
-        return self.holders.ranked(module, self.mentions(around)) and self.writes(module, node)
+        return self.holders.ranked(module, self.mentions(node)) and self.writes(module, node)
 
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
