@@ -20,6 +20,7 @@ from ckptlint.analysis.sequences import (
     Exit,
     Item,
     Loop,
+    Operation,
     Scope,
     Test,
     Trace,
@@ -297,6 +298,7 @@ class _Comparison:
         exempt = (
             path(reached.chain, reached.operation) in self.paths[1 - side]
             and absent.global_rank != 0
+            and (exit_ is None or level.test.compound)
         )
         self._record(
             Divergence(
@@ -353,6 +355,14 @@ def _outermost(levels: tuple[Level, ...]) -> Level | None:
     return levels[0] if levels else None
 
 
+def _alike(one: Item, two: Item) -> bool:
+    if one.shape != two.shape:
+        return False
+    if isinstance(one, Operation) and isinstance(two, Operation):
+        return one.site.key == two.site.key
+    return True
+
+
 def _only_marks(trace: Trace, chosen: Mapping[int, bool]) -> bool:
     """Say whether a loop's turn reaches no collective, from its beginning on."""
     steps: list[Step] = []
@@ -361,13 +371,17 @@ def _only_marks(trace: Trace, chosen: Mapping[int, bool]) -> bool:
 
 
 def _trimmed(a: tuple[Item, ...], b: tuple[Item, ...]) -> tuple[tuple[Item, ...], ...]:
-    """Drop the items with which both begin, and end, alike."""
+    """Drop the items with which both begin, and end, alike.
+
+    Two like calls are dropped only when they stand in one place: of two in a row it may be the
+    first that one side has alone.
+    """
     start = 0
-    while start < min(len(a), len(b)) and a[start].shape == b[start].shape:
+    while start < min(len(a), len(b)) and _alike(a[start], b[start]):
         start += 1
     a, b = a[start:], b[start:]
     end = 0
-    while end < min(len(a), len(b)) and a[-1 - end].shape == b[-1 - end].shape:
+    while end < min(len(a), len(b)) and _alike(a[-1 - end], b[-1 - end]):
         end += 1
     middle = a[: len(a) - end], b[: len(b) - end]
     if any(Trace(part).exits for part in middle):

@@ -79,6 +79,7 @@ class Decider:
         node: ast.AST,
         yes: Callable[[], Outcome],
         no: Callable[[], Outcome],
+        compound: bool = False,
     ) -> Outcome:
         """Execute one of two continuations, or both where the test is an unknown of all ranks.
 
@@ -93,21 +94,22 @@ class Decider:
                 return run()
             site = Site(frame.module, node)
             self.decided.setdefault(site.key, set()).add(taken)
-            with frame.guarded(Test(site, "test", taken, test.rank)):
+            with frame.guarded(Test(site, "test", taken, test.rank, compound=compound)):
                 return run()
         assert isinstance(test, Choice)
         known = self.keys.known(test.key, frame.facts)
         if known is not None:
-            return self.decide(frame, test.yes if known else test.no, node, yes, no)
+            arm = test.yes if known else test.no
+            return self.decide(frame, arm, node, yes, no, compound)
         before, facts = dict(frame.variables), frame.facts
         frame.facts = {**facts, **self.keys.implied(test.key, True)}
         with frame.capture() as first:
-            one = self.decide(frame, test.yes, node, yes, no)
+            one = self.decide(frame, test.yes, node, yes, no, True)
         after_one, frame.variables = frame.variables, before
         facts_one = frame.facts
         frame.facts = {**facts, **self.keys.implied(test.key, False)}
         with frame.capture() as second:
-            two = self.decide(frame, test.no, node, yes, no)
+            two = self.decide(frame, test.no, node, yes, no, True)
         if self.world.failures and test.key in self.keys.divergent and not frame.catching:
             place = Site(frame.module, node)
             one, two = _failing(one, first, place), _failing(two, second, place)

@@ -25,7 +25,8 @@ class Test:
 
     ``kind``: ``test`` (if, while, ternary, short circuit), ``decorator``, ``context``,
     ``wrapper`` or ``hook``; ``divergent`` for one on which ranks may disagree, because of
-    ``reason``. ``taken`` is the truth of the test on this rank.
+    ``reason``. ``taken`` is the truth of the test on this rank; ``compound`` says that the rank is
+    asked for under another condition of the same test.
     """
 
     site: Site
@@ -34,6 +35,7 @@ class Test:
     rank: Rank
     hook: Hook | None = None
     reason: str = ""
+    compound: bool = False
 
 
 Guards: TypeAlias = tuple[Test, ...]
