@@ -35,6 +35,7 @@ Effect = Literal[
 ]
 Alone = Literal["hang", "partial", "error", "late", "ok"]
 Scope = Literal["global", "node", "group"]
+Part = Literal["", "root", "state", "shard"]
 Meaning = Literal["rank", "world", "first", "last", "member", "distributed"]
 Form = Literal["decorator", "wrapper", "context"]
 
@@ -208,13 +209,15 @@ class Disagreement:
 
     ``reason`` says what it depends on, as a noun phrase. ``likely`` is false when it usually is the
     same on every rank. ``seeds`` names functions that make it so: where the project mentions one,
-    the result is not ``likely`` to differ.
+    the result is not ``likely`` to differ. ``part`` says that it is of this rank alone and that the
+    others have theirs: a ``state``, or a ``shard`` of what all have.
     """
 
     name: str
     reason: str
     source: str
     likely: bool = True
+    part: Part = ""
     seeds: tuple[str, ...] = ()
     framework: str = ""
 

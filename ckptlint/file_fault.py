@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ckptlint.analysis.files import Contention
+from ckptlint.analysis.contention import Contention
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import Access, Operation, Scope
 from ckptlint.analysis.steps import Level
@@ -45,7 +45,7 @@ class FileFault:
 
     @property
     def kind(self) -> str:
-        """What is wrong: see :class:`~ckptlint.analysis.files.Contention`."""
+        """What is wrong: see :class:`~ckptlint.analysis.contention.Contention`."""
         return self.contention.kind
 
     @property
@@ -96,6 +96,11 @@ class FileFault:
         return " and ".join(
             dict.fromkeys(_RANKS.get(origin, origin) for origin in sorted(self.contention.origins))
         )
+
+    @property
+    def reason(self) -> str:
+        """Say what is incomplete in what is written or used."""
+        return self.contention.reason
 
     @property
     def local(self) -> bool:

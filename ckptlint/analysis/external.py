@@ -39,7 +39,7 @@ _FOLDED: Mapping[str, Callable[[Any], Any]] = {
     "abs": abs,
     "len": len,
 }
-_ROOT = "a result that only the root rank receives"
+_ROOT = Divergent("a result that only the root rank receives", part="root")
 _OWN = "what this rank computed from its own data"
 _WORLD_GROUPS = ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD")
 
@@ -143,13 +143,15 @@ class ExternalCaller(Guards):
                 self._clear(frame, arguments.nodes[position], None)
         for position in record.differs:
             if position < len(arguments.nodes):
-                self._clear(frame, arguments.nodes[position], Divergent(_ROOT))
+                self._clear(frame, arguments.nodes[position], _ROOT)
         name = self.knowledge.canonical(callee.name)
         value = self._given(frame, name, callee, arguments, site)
         if not isinstance(value, Symbol):
             return value
         if record.result == "root":
-            return replace(value, divergent=Divergent(_ROOT))
+            # Where it depends on the backend, what is whole elsewhere is not called a part.
+            mark = replace(_ROOT, part="") if record.backends else _ROOT
+            return replace(value, divergent=mark)
         if record.effect == "forward" and record.result == "own":
             own = merge_divergent(*map(self.keys.disagreement, arguments.positional))
             return replace(value, divergent=own or Divergent(_OWN, likely=False))
@@ -188,7 +190,8 @@ class ExternalCaller(Guards):
 
     def _differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
-        return Divergent(source.reason, source.likely and not self.world.mentioned(source.seeds))
+        likely = source.likely and not self.world.mentioned(source.seeds)
+        return Divergent(source.reason, likely, source.part)
 
     def _clear(self, frame: Frame, node: ast.expr, mark: Divergent | None) -> None:
         """Forget what the variables of an argument held: they are equal on every rank from now

@@ -11,10 +11,10 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
+from ckptlint.analysis.contention import Contention, changes
+from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import NAMED, RESULT, SHARE, Origins, words_of
 from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
@@ -24,8 +24,6 @@ from ckptlint.analysis.values import Const, Value
 from ckptlint.analysis.visits import Visit, visits
 from ckptlint.project import Function
 
-FileKind = Literal["all", "node", "order", "path", "load", "shard", "state"]
-
 _RANKS = frozenset({"global", "node", "group", "member", "last"})
 _ALIKE = frozenset({RESULT})
 _GUESSED = frozenset({NAMED, SHARE, RESULT})
@@ -33,32 +31,6 @@ _WAITS = re.compile(
     "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
     "|train|wait|zero"
 )
-
-
-@dataclass(frozen=True)
-class Contention:
-    """Ranks get in each other's way at ``visit``.
-
-    ``kind``: ``all`` ranks do what one should; the first rank of each ``node`` does; no ``order``
-    between it and ``other``; the ``path`` of a collective differs by its ``origins``; a ``load`` on
-    some ranks only; a ``shard`` or a ``state`` of one rank is saved for all. ``shown`` says that
-    the function itself tells ranks apart or communicates; when it is false only its surroundings
-    do. ``meeting`` is a collective that all ranks reach, which shows that all of them get there.
-    """
-
-    kind: FileKind
-    visit: Visit
-    present: tuple[RankClass, ...]
-    shown: bool
-    other: Visit | None = None
-    origins: frozenset[str] = frozenset()
-    meeting: Visit | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two of them the same fault."""
-        other = self.other.item.site.key if self.other is not None else None
-        return (self.kind, self.visit.item.site.key, other)
 
 
 def contentions(
@@ -76,7 +48,7 @@ def contentions(
     seen = {ranks: visits(trace) for ranks, trace in traces.items()}
     comparison = _Comparison(seen, tells, keys, origins)
     found: dict[tuple[object, ...], Contention] = {}
-    for contention in comparison.run():
+    for contention in (*comparison.run(), *partial(seen[FIRST], seen[OTHER], keys, origins)):
         found.setdefault(contention.key, contention)
     return list(found.values())
 
@@ -117,12 +89,10 @@ class _Comparison:
             if v.levels and (v.key, frozenset(v.conditions)) not in self.reached[OTHER]
         }
         before, after = self._waits
-        theirs = {
-            (v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if _changes(v)
-        }
+        theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if changes(v)}
         for visit in self.first:
             if (
-                _changes(visit)
+                changes(visit)
                 and theirs.get((visit.key, frozenset(visit.conditions))) == before[visit.order]
                 and visit.key not in guarded
                 and self._shared(visit)
@@ -156,7 +126,7 @@ class _Comparison:
             return
         for visit in self.first:
             if (
-                _changes(visit)
+                changes(visit)
                 and visit.key in self.places[NODE_LEADER]
                 and visit.key not in self.places[OTHER]
                 and all(level.test.rank.scopes == {"node"} for level in visit.levels)
@@ -179,7 +149,7 @@ class _Comparison:
         """Find what rank 0 writes and others use, or others use and rank 0 deletes, with no
         collective between them."""
         writes = [
-            v for v in self.first if _changes(v) and v.levels and v.key not in self.places[OTHER]
+            v for v in self.first if changes(v) and v.levels and v.key not in self.places[OTHER]
         ]
         if not writes:
             return
@@ -246,11 +216,6 @@ def _shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
         if isinstance(visit.item, Operation):
             shapes[places(visit.chain)].append(visit.item.shape)
     return shapes
-
-
-def _changes(visit: Visit) -> bool:
-    item = visit.item
-    return isinstance(item, Access) and item.call.who == "one" and item.call.effect != "read"
 
 
 def _removes(visit: Visit) -> bool:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ckptlint.analysis.compare import Divergence, compare, merged
+from ckptlint.analysis.contention import Contention
 from ckptlint.analysis.disagree import disagreements
-from ckptlint.analysis.files import Contention, contentions
+from ckptlint.analysis.files import contentions
 from ckptlint.analysis.frame import NEXT, RAISE, Result
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import Origins

@@ -183,7 +183,7 @@ class Statements(Caller):
         closure = frame.scope()
         value = self.decorated(inner, None, closure)
         frame.variables[node.name] = value
-        if self.world.gives(frame.module, node):
+        if self.world.gives(frame.module, node) or self.world.writes(frame.module, node):
             self.nested[node] = (inner, value)
         return NEXT
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ckptlint.analysis.compare import Divergence
-from ckptlint.analysis.files import Contention
+from ckptlint.analysis.contention import Contention
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
@@ -70,9 +70,16 @@ class Contended:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two of them the same fault."""
-        other = self.contention.other
-        return (self.contention.kind, self.place.key, other and other.key)
+        """What makes two of them the same fault: the access, or for what a function without ranks
+        does on every rank, the call of it."""
+        found = self.contention
+        site = self.place if found.kind == "all" else found.visit.item.site
+        return (found.kind, site.key, found.other and found.other.key)
+
+    @property
+    def standing(self) -> tuple[bool, int]:
+        """Which of two that are the same fault is told: a likely one, near to the access."""
+        return (not self.likely, len(self.contention.visit.chain))
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,7 @@ def survey(
                 told[located.key] = located
         for each in surveyor.contended():
             first = contended.get(each.key)
-            if first is None or (each.likely and not first.likely):
+            if first is None or each.standing < first.standing:
                 contended[each.key] = each
         complaints.extend(surveyor.complaints)
         for seen in surveyor.seen:
@@ -217,7 +224,9 @@ class _Surveyor:
             for entry in self.nested()
             if entry.node not in inlined | done
             and self._is_asked(entry.name)
-            and (self.world.tests(self.module, entry.node) or entry.name in self.also)
+            and (
+                entry.parts or entry.name in self.also or self.world.writes(self.module, entry.node)
+            )
         ]:
             for entry in pending:
                 done.add(entry.node)
@@ -341,8 +350,11 @@ class _Surveyor:
         return (followed and True in above) if above else None
 
     def _told_within(self, found: Contention) -> bool:
-        """Say whether a function on the way to the access is looked at by itself."""
-        return any(
+        """Say whether a function on the way to the access is looked at by itself, and shows it.
+
+        What a rank test of a caller makes is shown there.
+        """
+        return found.kind == "all" and any(
             scope.function.module in self.world.looked_at
             and self.world.shares(
                 scope.function.module, scope.function.node, _class_of(scope.function)
@@ -398,7 +410,14 @@ class _Surveyor:
     def nested(self) -> list[Entry]:
         """Return the nested functions met so far that a caller may run by themselves."""
         return [
-            Entry(Site(function.module, node), function.qualname, None, node)
+            Entry(
+                Site(function.module, node),
+                function.qualname,
+                None,
+                node,
+                parts=self.world.gives(function.module, node)
+                and (function.qualname in self.also or self.world.tests(function.module, node)),
+            )
             for node, (function, _) in self.interpreter(FIRST).nested.items()
             if function.module is self.module
         ]

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ckptlint.facts import Guard
+from ckptlint.facts import Guard, Part
 from ckptlint.project import ClassDefinition, Function, Module
 
 
@@ -75,11 +75,14 @@ def merge_ranks(*marks: Rank | None) -> Rank | None:
 class Divergent:
     """Mark of a value that may differ between ranks: because of what, as a noun phrase.
 
-    ``likely`` is false when it differs under circumstances that the source does not show.
+    ``likely`` is false when it differs under circumstances that the source does not show. ``part``
+    says that this rank has only a part of what all have: the ``root`` everything and the others
+    nothing, its own ``state``, or its ``shard``.
     """
 
     reason: str
     likely: bool = True
+    part: Part = ""
 
 
 def merge_divergent(*marks: Divergent | None) -> Divergent | None:

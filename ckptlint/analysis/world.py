@@ -313,11 +313,12 @@ class World:
                     yield module
 
     def writes(self, module: Module, node: ast.AST) -> bool:
-        """Say whether executing this may write, rename or delete a file."""
+        """Say whether executing this may change a file, or load a state."""
         return self._writing.mentioned(module, node)
 
     def shares(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
-        """Say whether a function writes files in a program whose ranks it or its class knows of."""
+        """Say whether a function changes files or loads a state, and it or its class knows of
+        ranks."""
         around = node if owner is None else owner
         if module.source in self.holders.speaking and self._writing.named(node):
             return self.gives(module, around) or self.tests(module, around)
@@ -337,10 +338,12 @@ def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
 
 
 def _writers(knowledge: Knowledge) -> frozenset[str]:
-    """Return the identifiers by which a function writes, renames or deletes a file."""
+    """Return the identifiers by which a function changes a file, or loads a state."""
     found: set[str] = set()
     for full, records in knowledge.calls.items():
-        if any(r.who == "one" and r.path and r.effect != "read" for r in records):
+        if any(
+            r.path and (r.who == "one" or (r.who, r.effect) == ("any", "load")) for r in records
+        ):
             owner, _, last = full.rpartition(".")
             if last in AMBIGUOUS and owner not in knowledge.classes:
                 found.update((f"{owner.rpartition('.')[2]}.{last}", f"np.{last}"))
@@ -352,11 +355,12 @@ def _writers(knowledge: Knowledge) -> frozenset[str]:
 
 
 def _readers(knowledge: Knowledge) -> frozenset[str]:
-    """Return the identifiers by which a file is read.
+    """Return the identifiers by which a file is read, and by which a rank gets a part of its own.
 
-    Looking whether there is one gives what is not worth executing a statement for.
+    Looking whether there is a file gives what is not worth executing a statement for.
     """
-    looking = {full.rpartition(".")[2] for full in knowledge.divergent}
+    looking = {full.rpartition(".")[2] for full, d in knowledge.divergent.items() if not d.part}
+    parts = {full.rpartition(".")[2] for full, d in knowledge.divergent.items() if d.part}
     return (
         frozenset(
             full.rpartition(".")[2]
@@ -364,4 +368,4 @@ def _readers(knowledge: Knowledge) -> frozenset[str]:
             if any(r.who == "any" and r.path and r.effect == "read" for r in records)
         )
         - looking
-    )
+    ) | parts

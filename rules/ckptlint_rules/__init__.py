@@ -26,6 +26,10 @@ from ckptlint_rules import (
     ckp202_unordered_checkpoint_access,
     ckp203_rank_divergent_checkpoint_path,
     ckp204_wrong_rank_guards_shared_write,
+    ckp301_sharded_state_saved_ungathered,
+    ckp302_root_only_result_used_on_all_ranks,
+    ckp303_rank_local_state_saved_once,
+    ckp304_checkpoint_loaded_on_some_ranks,
     ckp900_file_not_analysed,
     ckp901_unused_suppression,
 )
@@ -80,6 +84,10 @@ _MODULES = (
     ckp202_unordered_checkpoint_access,
     ckp203_rank_divergent_checkpoint_path,
     ckp204_wrong_rank_guards_shared_write,
+    ckp301_sharded_state_saved_ungathered,
+    ckp302_root_only_result_used_on_all_ranks,
+    ckp303_rank_local_state_saved_once,
+    ckp304_checkpoint_loaded_on_some_ranks,
     ckp900_file_not_analysed,
     ckp901_unused_suppression,
 )

@@ -1,0 +1,74 @@
+"""What too few write or load: a part that stands for the whole, a load nobody hears of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ckptlint.analysis.contention import Contention, changes
+from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.origins import Origins
+from ckptlint.analysis.ranks import FIRST, OTHER
+from ckptlint.analysis.sequences import Access, Operation
+from ckptlint.analysis.values import Choice, Divergent, Items, Many, Table, Value
+from ckptlint.analysis.visits import Visit
+
+
+def partial(
+    first: Sequence[Visit], rest: Sequence[Visit], keys: Keys, origins: Origins
+) -> Iterator[Contention]:
+    """Find what rank 0 writes or loads of its own though all ranks have some or need it, and what
+    the others use though only the root has it."""
+    shared = {visit.key for visit in rest}
+    last = max((v.order for v in first if _sends(v)), default=-1)
+    for visit in first:
+        item = visit.item
+        if not isinstance(item, Access):
+            continue
+        alone = bool(visit.levels) and visit.key not in shared
+        if changes(visit):
+            for mark in _parts(item):
+                if mark.part == "shard" and not _of_a_rank(origins, item.path):
+                    who = (FIRST,) if alone else (FIRST, OTHER)
+                    yield Contention("shard", visit, who, True, reason=mark.reason)
+                elif mark.part == "state" and alone:
+                    yield Contention("state", visit, (FIRST,), True, reason=mark.reason)
+        elif item.call.effect == "load" and alone and visit.order > last and _global(visit):
+            yield Contention("load", visit, (FIRST,), True)
+    for visit in rest:
+        if any(key in keys.divergent and keys.divergent[key].part for key, _ in visit.conditions):
+            continue  # it is looked at first
+        for mark in _parts(visit.item) if isinstance(visit.item, Access) else ():
+            if mark.part == "root":
+                yield Contention("root", visit, (OTHER,), True, reason=mark.reason)
+
+
+def _of_a_rank(origins: Origins, path: Value) -> bool:
+    return bool(origins.of(path) & {"global", "node", "group", "member", "last", "a name"})
+
+
+def _global(visit: Visit) -> bool:
+    """Say whether only tests of the rank in the whole job lead here."""
+    return all(level.test.rank.scopes == {"global"} for level in visit.levels)
+
+
+def _sends(visit: Visit) -> bool:
+    """Say whether a collective may bring what rank 0 has to the others."""
+    return isinstance(visit.item, Operation) and visit.item.call.effect != "barrier"
+
+
+def _parts(item: Access) -> Iterator[Divergent]:
+    """Yield the marks of what is incomplete on this rank in what a call was given."""
+    pending: list[Value] = list(item.content)
+    while pending:
+        value = pending.pop()
+        match value:
+            case Choice():
+                pending += (value.yes, value.no)
+            case Items():
+                pending += value.items
+            case Table():
+                pending += (each for _, each in value.entries)
+            case Many():
+                pending.append(value.element)
+        if value.divergent is not None and value.divergent.part:
+            yield value.divergent

@@ -1,0 +1,85 @@
+"""One rank loads a state and the others never hear of it.
+
+## What it does
+
+Finds `load_state_dict` under a rank test with no collective after it that could bring the weights
+to the other ranks.
+
+## Why is this bad?
+
+The ranks go on with different weights. Gradients are averaged, weights are not: nothing hangs,
+the loss looks plausible, and the model that is saved in the end is not the one that was trained.
+
+## Example
+
+```python
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def resume(net, path):
+    model = DistributedDataParallel(net)
+    if dist.get_rank() == 0:
+        model.load_state_dict(torch.load(path))
+    return model
+```
+
+## Use instead
+
+```python
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def resume(net, path):
+    if dist.get_rank() == 0:
+        net.load_state_dict(torch.load(path))
+    return DistributedDataParallel(net)  # sends rank 0's weights to all
+```
+
+Or let every rank load.
+
+## Fix safety
+
+No fix is offered: every rank may load, or one may and broadcast.
+
+## Known limits
+
+- A model of which the type is not known gives a finding of confidence *possible*: one that rank 0
+  alone keeps (an average of the weights, a teacher) is right to be loaded there alone.
+- Any collective after the load counts as sending the weights.
+
+## References
+
+- [PyTorch: DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
+- [axolotl pull request 400](https://github.com/axolotl-ai-cloud/axolotl/pull/400)
+"""
+
+from __future__ import annotations
+
+from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+
+RULE = Rule(
+    code="CKP304",
+    name="checkpoint-loaded-on-some-ranks",
+    since="0.1.0",
+    severity=Severity.ERROR,
+    confidence=Confidence.LIKELY,
+    fix="none",
+    page=__doc__,
+)
+
+
+def check_files(fault: FileFault) -> Finding | None:
+    """Report a load by rank 0 alone."""
+    if fault.kind != "load":
+        return None
+    message = (
+        f"only rank 0 reaches {fault.operation}{fault.chain}, and nothing sends the state to the "
+        "other ranks afterwards"
+    )
+    confidence = fault.confidence if fault.local else Confidence.POSSIBLE
+    help_ = "load on every rank, or broadcast what rank 0 has loaded"
+    return fault.finding(RULE, message, help_, confidence)
