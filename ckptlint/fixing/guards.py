@@ -10,6 +10,7 @@ import libcst as cst
 
 from ckptlint.fault import Fault, spelled
 from ckptlint.finding import Edit
+from ckptlint.fixing.aliases import spelled_out, unused
 from ckptlint.fixing.conditions import comments_of, operands, opposite, part_of, rank_parts
 from ckptlint.fixing.cut import Cut
 from ckptlint.fixing.lines import Written
@@ -62,15 +63,17 @@ class Ways:
 def splits(place: Place, shape: Shape, ways: Ways = Ways()) -> Iterator[Rewrite]:
     """Yield the ways to take the collectives of a place out of a guard."""
     in_body = contains(ast.Module(shape.node.body, []), place.operations)
-    try:
-        shape = shape.plain(in_body)
-    except RefusedError:
-        return
-    for ranked in rank_parts(shape.node.test, place.purity):
+    longer = spelled_out(shape, place.block, place.index, place.purity)
+    for each in (shape, longer) if longer is not None else (shape,):
         try:
-            yield _Split(place, shape, ranked, ways).rewrite()
-        except (RefusedError, cst.CSTValidationError):
+            plain = each.plain(in_body)
+        except RefusedError:
             continue
+        for ranked in rank_parts(plain.node.test, place.purity):
+            try:
+                yield _Split(place, plain, ranked, ways).rewrite()
+            except (RefusedError, cst.CSTValidationError):
+                continue
 
 
 def taken_out(place: Place, test: ast.AST) -> Rewrite:
@@ -127,7 +130,8 @@ class _Split:
         dropped = comments_of(self.written.test, self.ranked)
         edit = self.shape.cut.spliced(result.statements, result.rest, dropped)
         doubts = self.place.doubts(self.planner, self.shape.region)
-        edits = (edit, *self.place.further_edits())
+        useless = unused(self.shape, self.place.scope, self.place.purity)
+        edits = (edit, *useless, *self.place.further_edits())
         shared = len(self.planner.instead) > self.given
         return Rewrite(edits, doubts, bool(groups or others), shared)
 

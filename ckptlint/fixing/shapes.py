@@ -28,7 +28,8 @@ class Shape:
     ``region`` are the statements of the file that it stands for, ``cut`` is their text; ``before``
     stay in front of it, ``behind`` come after it, ``above`` are the comments over it. ``chain``
     are the statements of which it is an ``elif``, outermost first. ``indent`` is one step of
-    indentation. ``contrary`` is the opposite of the test, where that is how it stood in the file.
+    indentation. ``contrary`` is the opposite of the test, where that is how it stood in the
+    file; ``flag`` the assignment of the name in whose place the test stands.
     """
 
     node: ast.If
@@ -37,6 +38,7 @@ class Shape:
     cut: Cut
     indent: str | None
     contrary: cst.BaseExpression | None = None
+    flag: ast.Assign | None = None
     before: tuple[cst.BaseStatement, ...] = ()
     behind: tuple[cst.BaseStatement, ...] = ()
     above: tuple[cst.EmptyLine, ...] = ()

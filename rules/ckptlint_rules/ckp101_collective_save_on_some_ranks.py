@@ -61,9 +61,9 @@ test.
 
 The fix takes the rank out of the condition, leaves the rest of it, and keeps under the test what
 else stood there. `main and save()`, `save() if main else None`, an `elif`, a second test of the
-rank inside the first and a name assigned in the test are read as the `if` statements that they are
-short for; a result that is used in the guarded part is kept under a name. What comes out has been
-analysed again before it is offered.
+rank inside the first, a name assigned in the test, and a flag that was set in the same block to the
+rank and more are read as the `if` statements that they are short for; a result that is used in the
+guarded part is kept under a name. What comes out has been analysed again before it is offered.
 
 Where a helper that also writes files comes to run on every rank, its own effects are put under a
 test of rank 0, in whatever file it stands.

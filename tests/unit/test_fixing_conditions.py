@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fixes import UNSAFE, assert_fixed
+from fixes import UNSAFE, assert_fixed, assert_refused
 
 
 def test_rank_in_front_of_the_condition() -> None:
@@ -139,4 +139,71 @@ def save(engine: DeepSpeedEngine, loss, best):
 """,
         UNSAFE,
         "`loss` must be the same on every rank",
+    )
+
+
+def test_flag_that_holds_more_than_the_rank() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine, step):
+    leads = dist.get_rank() == 0
+    saves = leads and step % 10 == 0
+    print(saves)
+    if saves:
+        print("saving")
+        engine.save_checkpoint("out")
+""",
+        """\
+def save(engine: DeepSpeedEngine, step):
+    leads = dist.get_rank() == 0
+    saves = leads and step % 10 == 0
+    print(saves)
+    if step % 10 == 0:
+        if leads:
+            print("saving")
+        engine.save_checkpoint("out")
+""",
+    )
+
+
+def test_flag_whose_parts_change_is_refused() -> None:
+    assert_refused(
+        """\
+def save(engine: DeepSpeedEngine, step):
+    leads = dist.get_rank() == 0
+    saves = leads and step % 10 == 0
+    step += 1
+    if saves:
+        engine.save_checkpoint("out", tag=f"{step}")
+"""
+    )
+
+
+def test_flag_that_is_set_elsewhere_is_refused() -> None:
+    assert_refused(
+        """\
+def save(engine: DeepSpeedEngine, steps):
+    saves = dist.get_rank() == 0 and len(steps) > 3
+    for step in steps:
+        if saves:
+            engine.save_checkpoint("out", tag=f"{step}")
+"""
+    )
+
+
+def test_flag_that_nobody_else_reads_goes() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine, step):
+    print(step)
+    due = step % 10 == 0 and dist.get_rank() == 0
+    if due:
+        engine.save_checkpoint("out")
+""",
+        """\
+def save(engine: DeepSpeedEngine, step):
+    print(step)
+    if step % 10 == 0:
+        engine.save_checkpoint("out")
+""",
     )

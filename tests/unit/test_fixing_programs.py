@@ -45,6 +45,7 @@ GUARDS = (
     "(r := dist.get_rank()) == 0",
     "not (a or not leads)",
     "0 == dist.get_rank() < 1",
+    "flag",
 )
 OTHERS = ("dist.get_rank() != 0", "a or not leads", "not (b and leads)", "dist.get_rank() > 0")
 HELPER = """\
@@ -173,6 +174,7 @@ def programs(draw: Callable[..., Any]) -> str:
     after = draw(st.sampled_from(["log('end')", "log('end', p)", "log('end', q)"]))
     head = "def run(engine: DeepSpeedEngine, model: FSDP, a, b, step, log, ask):"
     before = ["    leads = dist.get_rank() == 0", "    p, q = 'p', ['q']"]
+    before.append("    flag = leads and not b")
     return HELPER + "\n".join([head, *before, *lines, f"    {after}", ""])
 
 

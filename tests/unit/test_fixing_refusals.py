@@ -96,17 +96,6 @@ def save(engine: DeepSpeedEngine):
     )
 
 
-def test_flag_that_holds_more_than_the_rank_is_refused() -> None:
-    assert_refused(
-        """\
-def save(engine: DeepSpeedEngine, step):
-    due = step % 10 == 0 and dist.get_rank() == 0
-    if due:
-        engine.save_checkpoint("out")
-"""
-    )
-
-
 def test_rank_test_changed_in_the_block_is_refused() -> None:
     assert_refused(
         """\
