@@ -23,6 +23,7 @@ from ckptlint.analysis.values import (
     FunctionValue,
     Items,
     Many,
+    Rank,
     Site,
     Symbol,
     Table,
@@ -220,10 +221,11 @@ class Evaluator(Binder):
         if isinstance(left, Const) and isinstance(right, Const) and compute is not None:
             numbers = isinstance(left.value, int | float) and isinstance(right.value, int | float)
             if numbers or isinstance(op, ast.Add):
+                mark = merge_ranks(left.rank, right.rank)
+                if mark is not None and isinstance(op, ast.Mod | ast.FloorDiv):
+                    mark = Rank(mark.scopes | {"node"}, mark.certain, mark.exact)
                 try:
-                    return Const(
-                        compute(left.value, right.value), rank=merge_ranks(left.rank, right.rank)
-                    )
+                    return Const(compute(left.value, right.value), rank=mark)
                 except (TypeError, ValueError, ArithmeticError):
                     pass
         return self.derived(type(op).__name__, left, right)

@@ -14,6 +14,7 @@ from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.guards import Guards
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.values import (
+    LAZILY,
     NONE,
     ClassValue,
     Const,
@@ -178,7 +179,7 @@ class ExternalCaller(Guards):
 
     def _is_local(self, frame: Frame, record: Call, callee: External, site: Site) -> bool:
         """Say whether a collective does nothing here, or is given a model that is whole still."""
-        if record.name in self.settings:
+        if record.name in self.settings or (record.effect == "setup" and LAZILY in self.settings):
             return True
         return (
             record.effect == "gather"
@@ -248,7 +249,8 @@ class ExternalCaller(Guards):
                 for keyword, value in arguments.keywords
                 if isinstance(value, Const) and value.rank is None
             ]
-            for record in self._records(f"{name}.__init__"):
+            made = [] if LAZILY in self.settings else self._records(f"{name}.__init__")
+            for record in made:
                 if self._applies(record, arguments) and record.who in ("all", "group"):
                     group = self._group(record, arguments)
                     frame.trace.append(Operation(site, record, group, True, tuple(frame.guards)))

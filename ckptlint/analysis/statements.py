@@ -14,6 +14,7 @@ from ckptlint.analysis.sequences import (
     Yield,
 )
 from ckptlint.analysis.values import (
+    LAZILY,
     NONE,
     TRUE,
     Const,
@@ -30,6 +31,7 @@ from ckptlint.project import (
     Function,
     FunctionNode,
     dotted,
+    every_statement,
     imported_names,
     stored_names,
 )
@@ -169,7 +171,10 @@ class Statements(Caller):
         return RAISE
 
     def _Assert(self, frame: Frame, node: ast.Assert) -> str:
-        self.evaluate(frame, node.test)
+        test = self.truth(self.evaluate(frame, node.test))
+        if isinstance(test, Const) and test.rank is not None and not test.value:
+            frame.scopes |= test.rank.scopes
+            return RAISE if test.rank.exact else NEXT
         return NEXT
 
     def _FunctionDef(self, frame: Frame, node: FunctionNode) -> str:
@@ -207,6 +212,9 @@ class Statements(Caller):
         test = self.evaluate(frame, node.test)
         if frame.stopped:
             return RAISE
+        if _makes_once(node):
+            with self.within({LAZILY: TRUE}):
+                return self._choose(frame, test, node.test, node.body, node.orelse)
         narrowed = self._narrowed(frame, node.test)
         if narrowed is None:
             return self._choose(frame, test, node.test, node.body, node.orelse)
@@ -300,6 +308,25 @@ class Statements(Caller):
         for name in stored_names(pattern):
             frame.variables[name] = self.unknown("matched", frame, pattern, name)
         return self.unknown("pattern", frame, pattern)
+
+
+def _makes_once(node: ast.If) -> bool:
+    """Say whether a block makes what the test says is not there yet: it ran before, or will."""
+    match node.test:
+        case ast.Compare(left=subject, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            pass
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name() | ast.Attribute() as subject):
+            pass
+        case _:
+            return False
+    path = subject.id if isinstance(subject, ast.Name) else dotted(subject)
+    return path is not None and any(
+        isinstance(target, ast.Name | ast.Attribute)
+        and (target.id if isinstance(target, ast.Name) else dotted(target)) == path
+        for statement in every_statement(node.body)
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    )
 
 
 def _loaded(target: ast.expr) -> ast.expr:

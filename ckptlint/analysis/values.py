@@ -267,9 +267,11 @@ class Table(Value):
 
 
 # Values of module variables while a block is executed, by module and name; and the calls that do
-# nothing there, by their names.
+# nothing there, by their names. ``LAZILY`` stands for all set-up, where something is made once.
 Setting: TypeAlias = tuple[Module, str] | str
 Settings: TypeAlias = Mapping[Setting, Value]
+
+LAZILY = "lazily"
 
 NONE = Const(None)
 TRUE = Const(True)

@@ -30,6 +30,7 @@ def places(name: str) -> list[tuple[str, int, str]]:
         ("CKP104/bad_continue", "skipped by every other rank, which leaves by `continue`"),
         ("CKP104/bad_break", "skipped by rank 0, which leaves by `break`"),
         ("CKP103/bad_last_rank", "only the last rank reaches dist.barrier"),
+        ("CKP103/bad_first_of_eight", "only the first rank of each node reaches dist.barrier"),
         ("CKP108/bad_swapped_arms", "dist.all_reduce meets another collective on every other"),
         ("CKP108/bad_barrier_too_early", "dist.barrier meets another collective on rank 0;"),
     ],
