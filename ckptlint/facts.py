@@ -210,7 +210,8 @@ class Disagreement:
     ``reason`` says what it depends on, as a noun phrase. ``likely`` is false when it usually is the
     same on every rank. ``seeds`` names functions that make it so: where the project mentions one,
     the result is not ``likely`` to differ. ``part`` says that it is of this rank alone and that the
-    others have theirs: a ``state``, or a ``shard`` of what all have.
+    others have theirs: a ``state``, or a ``shard`` of what all have. ``counts`` is false when what
+    it gives differs, but not how much.
     """
 
     name: str
@@ -218,6 +219,7 @@ class Disagreement:
     source: str
     likely: bool = True
     part: Part = ""
+    counts: bool = True
     seeds: tuple[str, ...] = ()
     framework: str = ""
 

@@ -192,7 +192,7 @@ class ExternalCaller(Guards):
     def _differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
         likely = source.likely and not self.world.mentioned(source.seeds)
-        return Divergent(source.reason, likely, source.part)
+        return Divergent(source.reason, likely, source.part, source.counts)
 
     def _clear(self, frame: Frame, node: ast.expr, mark: Divergent | None) -> None:
         """Forget what the variables of an argument held: they are equal on every rank from now
@@ -259,7 +259,7 @@ class ExternalCaller(Guards):
         if name in known.pure:
             given = [*arguments.positional, *(value for _, value in arguments.keywords)]
             mark = merge_divergent(*map(self.keys.disagreement, given))
-            if mark is not None:
+            if mark is not None and (mark.counts or name != "len"):
                 return replace(result, divergent=mark)
         if callee.owner is None:
             return self.by_convention(frame.module, name.rpartition(".")[2], result)

@@ -77,12 +77,14 @@ class Divergent:
 
     ``likely`` is false when it differs under circumstances that the source does not show. ``part``
     says that this rank has only a part of what all have: the ``root`` everything and the others
-    nothing, its own ``state``, or its ``shard``.
+    nothing, its own ``state``, or its ``shard``. ``counts`` is
+    false when the values differ, but not how many there are.
     """
 
     reason: str
     likely: bool = True
     part: Part = ""
+    counts: bool = True
 
 
 def merge_divergent(*marks: Divergent | None) -> Divergent | None:
