@@ -356,11 +356,13 @@ def _outermost(levels: tuple[Level, ...]) -> Level | None:
 
 
 def _alike(one: Item, two: Item) -> bool:
-    if one.shape != two.shape:
-        return False
+    return one.shape == two.shape
+
+
+def _same(one: Item, two: Item) -> bool:
     if isinstance(one, Operation) and isinstance(two, Operation):
-        return one.site.key == two.site.key
-    return True
+        return one.shape == two.shape and one.site.key == two.site.key
+    return one.shape == two.shape
 
 
 def _only_marks(trace: Trace, chosen: Mapping[int, bool]) -> bool:
@@ -373,20 +375,24 @@ def _only_marks(trace: Trace, chosen: Mapping[int, bool]) -> bool:
 def _trimmed(a: tuple[Item, ...], b: tuple[Item, ...]) -> tuple[tuple[Item, ...], ...]:
     """Drop the items with which both begin, and end, alike.
 
-    Two like calls are dropped only when they stand in one place: of two in a row it may be the
-    first that one side has alone.
+    Those that stand in one place come first: of two like calls in a row it may be the first, or
+    the last, that one side has alone.
     """
-    start = 0
-    while start < min(len(a), len(b)) and _alike(a[start], b[start]):
-        start += 1
-    a, b = a[start:], b[start:]
-    end = 0
-    while end < min(len(a), len(b)) and _alike(a[-1 - end], b[-1 - end]):
-        end += 1
-    middle = a[: len(a) - end], b[: len(b) - end]
-    if any(Trace(part).exits for part in middle):
-        return a, b  # an exit takes a rank past the common end
-    return middle
+    for alike in (_same, _alike):
+        start = 0
+        while start < min(len(a), len(b)) and alike(a[start], b[start]):
+            start += 1
+        a, b = a[start:], b[start:]
+        end = 0
+        while end < min(len(a), len(b)) and alike(a[-1 - end], b[-1 - end]):
+            end += 1
+        middle = a[: len(a) - end], b[: len(b) - end]
+        if any(Trace(part).exits for part in middle):
+            return a, b  # an exit takes a rank past the common end
+        a, b = middle
+        if not (a and b):
+            break
+    return a, b
 
 
 def _combinations(count: int) -> Iterator[tuple[bool, ...]]:
