@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ckptlint.analysis.ranks import FIRST
 from ckptlint.fault import Fault
@@ -40,8 +41,9 @@ class Helpers:
     fault: Fault
     knowledge: Knowledge
 
-    def all(self) -> list[tuple[Helper, bool | None]]:
-        """Return the functions, each with whether the rest of it may run on every rank."""
+    @cached_property
+    def all(self) -> tuple[tuple[Helper, bool | None], ...]:
+        """The functions, each with whether the rest of it may run on every rank."""
         found: dict[ast.AST, Helper] = {}
         depth = self.fault.divergence.inner_depth
         for reached in self.fault.divergence.operations:
@@ -57,7 +59,7 @@ class Helpers:
         for helper in list(found.values()):
             for other, call, owner in self._further(helper.function, helper.owner, set()):
                 self._note(found, other, call, owner)
-        return [(helper, self._verdict(helper)) for helper in found.values()]
+        return tuple((helper, self._verdict(helper)) for helper in found.values())
 
     def edits(self) -> tuple[Edit, ...]:
         """Return the edits that put under a test what those functions write.
@@ -65,7 +67,7 @@ class Helpers:
         Raises RefusedError where the test that the fault is about lets in other ranks than rank
         0, or none is known for a function.
         """
-        return tuple(self._guarded(helper) for helper, verdict in self.all() if verdict is False)
+        return tuple(self._guarded(helper) for helper, verdict in self.all if verdict is False)
 
     def _note(
         self, found: dict[ast.AST, Helper], function: Function, call: ast.AST, owner: str | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ckptlint.fault import Fault
 from ckptlint.finding import Confidence, Edit
@@ -91,7 +92,7 @@ class Place:
 
     def _others(self) -> Iterator[str]:
         """Name what else comes to run on every rank."""
-        for helper, verdict in self.helpers.all():
+        for helper, verdict in self.helpers.all:
             name = helper.function.name
             if verdict is None:
                 yield f"all of `{name}` now runs on every rank"
@@ -101,7 +102,7 @@ class Place:
         if hook is not None and self.fault.call.framework == "accelerate":
             yield f"the save hook `{hook}` runs on every rank, and writes there"
 
-    @property
+    @cached_property
     def helpers(self) -> Helpers:
         """The functions on the way to the collectives."""
         return Helpers(self.fault, self.knowledge)
