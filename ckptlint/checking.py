@@ -54,6 +54,7 @@ def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
                 overlay,
                 analysis,
                 draw=_pictures if _format(invocation, settings) == "html" else None,
+                cached=analysis is analyse and not invocation.no_cache,
             )
             report = runner.run(discovery)
         if invocation.update_baseline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,19 @@ _QUOTED = re.compile(r"""["']([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*[=<>!~
 _LOCKED = re.compile(
     r"""^name\s*=\s*["']([^"']+)["']\s*\n(?:.*\n)??version\s*=\s*["']([^"']+)["']""", re.M
 )
+_LOCKS = ("poetry.lock", "uv.lock", "pdm.lock")
+_ENVIRONMENTS = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml")
+_SETUPS = ("setup.py", "setup.cfg")
 _SETTINGS = ("*.yaml", "*.yml", "*.json")
 _SETTINGS_FOLDERS = ("", "config", "configs", "conf", "accelerate_configs", "deepspeed")
 _MAX_SETTINGS = 200
 _MAX_BYTES = 512 * 1024
+
+
+def inputs(root: Path) -> list[Path]:
+    """Return the files that the evidence is taken from, beside the sources; some may not exist."""
+    named = (root / name for name in (*_LOCKS, *_ENVIRONMENTS, *_SETUPS, "pyproject.toml"))
+    return [*named, *_requirement_files(root), *islice(_settings_files(root), _MAX_SETTINGS)]
 
 
 def pinned(root: Path, facts: FactSet) -> dict[str, str]:
@@ -73,17 +83,17 @@ def _normal(name: str) -> str:
 
 def _specifiers(root: Path) -> Iterator[tuple[str, str]]:
     """Yield distribution names and version specifiers from every file that may hold them."""
-    for name in ("poetry.lock", "uv.lock", "pdm.lock"):
+    for name in _LOCKS:
         text = _read(root / name)
         if text:
             yield from ((n, f"=={v}") for n, v in _LOCKED.findall(text))
-    for path in [*root.glob("*requirements*.txt"), *root.glob("requirements/*.txt")]:
+    for path in _requirement_files(root):
         for line in _read(path).splitlines():
             yield from _requirement(line)
-    for name in ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml"):
+    for name in _ENVIRONMENTS:
         for line in _read(root / name).splitlines():
             yield from _requirement(line.strip().removeprefix("-"))
-    for name in ("setup.py", "setup.cfg"):
+    for name in _SETUPS:
         text = _read(root / name)
         for quoted in _QUOTED.findall(text):
             yield from _requirement(quoted)
@@ -91,6 +101,10 @@ def _specifiers(root: Path) -> Iterator[tuple[str, str]]:
             for line in text.splitlines():
                 yield from _requirement(line)
     yield from _pyproject(_read(root / "pyproject.toml"))
+
+
+def _requirement_files(root: Path) -> list[Path]:
+    return [*root.glob("*requirements*.txt"), *root.glob("requirements/*.txt")]
 
 
 def _requirement(text: str) -> Iterator[tuple[str, str]]:
@@ -160,13 +174,15 @@ def backends(root: Path, sources: Iterable[Source], knowledge: Knowledge) -> fro
 
 
 def _settings(root: Path) -> Iterator[bytes]:
-    count = 0
+    for path in islice(_settings_files(root), _MAX_SETTINGS):
+        try:
+            if path.stat().st_size <= _MAX_BYTES:
+                yield path.read_bytes()
+        except OSError:
+            continue
+
+
+def _settings_files(root: Path) -> Iterator[Path]:
     for folder in _SETTINGS_FOLDERS:
         for glob in _SETTINGS:
-            for path in sorted((root / folder).glob(glob)):
-                count += 1
-                try:
-                    if count <= _MAX_SETTINGS and path.stat().st_size <= _MAX_BYTES:
-                        yield path.read_bytes()
-                except OSError:
-                    continue
+            yield from sorted((root / folder).glob(glob))

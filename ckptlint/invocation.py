@@ -33,6 +33,7 @@ class Invocation:
     output_file: Path | None = None
     statistics: bool = False
     show_settings: bool = False
+    no_cache: bool = False
     exit_zero: bool = False
     cwd: Path = field(default_factory=Path.cwd)
 

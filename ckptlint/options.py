@@ -258,6 +258,12 @@ _OPTIONS = (
     ),
     _option(
         "Settings",
+        "--no-cache",
+        is_flag=True,
+        help="Analyse anew what was analysed before, and keep nothing for the next run.",
+    ),
+    _option(
+        "Settings",
         "--show-settings",
         is_flag=True,
         help="Print the settings that hold for the paths and where they come from, and check"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ckptlint.apply import WriteError, apply_round, write
 from ckptlint.baseline import Baseline, Comparison, Scope, compare, load
+from ckptlint.cache import Cache, Outcome
 from ckptlint.catalogue import NOT_ANALYSED
 from ckptlint.discovery import Discovery, ProjectFiles
 from ckptlint.engine import Request, analyse, not_analysed
@@ -19,6 +21,7 @@ from ckptlint.shown import judges_comments, visible
 from ckptlint.silence import silencing
 from ckptlint.source import Source, SourceError
 from ckptlint.trace.picture import Pictures
+from ckptlint.walk import is_root
 
 Analyse = Callable[[Request], Sequence[Finding]]
 Draw = Callable[[Request, Sequence[Finding]], Pictures]
@@ -90,7 +93,8 @@ class Runner:
     ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
     reads the others, given the path and ``cwd``, and raises SourceError. ``draw`` makes the
-    pictures of a report that has some.
+    pictures of a report that has some. ``cached`` keeps outcomes on disk
+    and takes them from there.
     """
 
     cwd: Path
@@ -101,6 +105,7 @@ class Runner:
     noqa: bool = True
     reader: Callable[[Path, Path], Source] = read
     draw: Draw | None = None
+    cached: bool = False
 
     def run(self, discovery: Discovery) -> Report:
         """Analyse every project and put the outcomes together. Raises BaselineError."""
@@ -156,7 +161,61 @@ class Runner:
         return compare(baseline, findings, sources, checked, self.cwd)
 
     def _project(self, files: ProjectFiles, baselines: Mapping[Path, Baseline]) -> Report:
+        if self._is_cached(files):
+            return self._remembered(files)
+        return self._computed(files, baselines, *self._read(files))
+
+    def _is_cached(self, files: ProjectFiles) -> bool:
+        """Say whether an outcome may be kept: nothing is written, drawn or compared with another
+        file, and the folder is a project's."""
+        plain = self.draw is None and not (self.mode.allowed or self.mode.reason or self.overlay)
+        return self.cached and plain and not files.settings.baseline and is_root(str(files.root))
+
+    def _remembered(self, files: ProjectFiles) -> Report:
+        """Return the outcome that is kept of a project, or else find it out and keep it."""
+        cache = Cache(files.root, self.cwd, files.settings, files.asked, self.mode.offer, self.noqa)
+        stamp = cache.stamp((*files.asked, *files.around))
+        outcome = cache.by_stamp(stamp)
+        if outcome is not None:
+            return self._recalled(files, outcome)
         sources, failures = self._read(files)
+        unread = ((name, str(error).encode()) for name, error in failures.items())
+        contents = cache.contents([*((s.display, s.data) for s in sources.values()), *unread])
+        outcome = cache.by_contents(contents)
+        if outcome is not None:
+            cache.store(stamp, contents, outcome)
+            return self._recalled(files, outcome)
+        report = self._computed(files, {}, sources, failures)
+        asked = {display_path(path, self.cwd) for path in files.asked}
+        cache.store(stamp, contents, Outcome(report.findings, frozenset(asked - report.checked)))
+        return report
+
+    def _recalled(self, files: ProjectFiles, outcome: Outcome) -> Report:
+        """Make the report of an outcome; only the files that its findings show are read."""
+        asked = {display_path(path, self.cwd) for path in files.asked}
+        shown = {
+            span.path
+            for finding in outcome.findings
+            for span in (finding.span, *(each.span for each in finding.related))
+        }
+        sources: dict[str, Source] = {}
+        for name in sorted(shown):
+            with suppress(SourceError):  # what cannot be read is told without its text
+                sources.update(self.reader(self.cwd / name, self.cwd).pieces)
+        return Report(
+            findings=outcome.findings,
+            files=Counts(len(asked - outcome.failed), 0, len(outcome.failed)),
+            sources=sources,
+            checked=frozenset(asked - outcome.failed),
+        )
+
+    def _computed(
+        self,
+        files: ProjectFiles,
+        baselines: Mapping[Path, Baseline],
+        sources: dict[str, Source],
+        failures: Mapping[str, SourceError],
+    ) -> Report:
         asked = {display_path(path, self.cwd) for path in files.asked}
         original = sources
         found = self._analysed(files, sources, asked, failures)

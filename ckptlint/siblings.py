@@ -10,10 +10,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ckptlint.analysis.values import Site
 from ckptlint.analysis.world import World
-from ckptlint.fault import Fault, span_of
-from ckptlint.finding import Confidence, Finding, Related
+from ckptlint.fault import Fault
+from ckptlint.finding import Confidence, Finding
 from ckptlint.project import Function, FunctionNode, Module, last_name, walk
 
 _LEAVES = (ast.Return, ast.Continue, ast.Break, ast.Raise)
@@ -37,16 +36,13 @@ class Siblings:
         sibling = next(self._free(fault.place.module, fault.function, call), None)
         if sibling is None:
             return finding
-        span = span_of(sibling)
-        where = "" if span.path == finding.span.path else f"{span.path.rpartition('/')[2]}:"
-        return replace(
-            finding,
-            message=f"{finding.message}; {where or 'line '}{span.line} calls it on every rank",
-            related=(*finding.related, Related(span, "the same call, made on every rank")),
-        )
+        # No line, which would move; and no place of the fault: a comment there silences nothing.
+        path = sibling.module.source.display
+        where = path.rpartition("/")[2] if path != finding.span.path else f"{sibling.qualname}()"
+        return replace(finding, message=f"{finding.message}; {where} calls it on every rank")
 
-    def _free(self, module: Module, function: str, call: ast.Call) -> Iterator[Site]:
-        """Yield the calls of the same name that functions of the same name make on every rank."""
+    def _free(self, module: Module, function: str, call: ast.Call) -> Iterator[Function]:
+        """Yield the functions of the same name that make a call of the same name on every rank."""
         name, own = last_name(call), function.rpartition(".")[2]
         folder = module.source.path.parent
         near = [
@@ -60,12 +56,12 @@ class Siblings:
                 if each.name == own and (neighbour is not module or each.qualname != function):
                     yield from self._in(each, name, type(call.func))
 
-    def _in(self, function: Function, name: str, form: type[ast.expr]) -> Iterator[Site]:
+    def _in(self, function: Function, name: str, form: type[ast.expr]) -> Iterator[Function]:
         for node in walk(function.node):
             if not (isinstance(node, ast.Call) and isinstance(node.func, form)):
                 continue
             if last_name(node) == name and self._is_free(function, node):
-                yield Site(function.module, node)
+                yield function
 
     def _is_free(self, function: Function, call: ast.Call) -> bool:
         """Say whether no test of the rank stands around a call, or takes ranks past it."""

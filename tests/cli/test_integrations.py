@@ -53,8 +53,8 @@ def test_flake8_reports_findings_and_leaves_noqa_and_selection_to_itself(
     told = "6:9: CKP101 only rank 0 reaches engine.save_checkpoint; the job hangs"
     lines = flake8(workspace, ".")
     assert [line.partition(" under")[0] for line in lines] == [
-        f"./crlf.py:{told}",
-        f"./train.py:{told}",
+        f"./crlf.py:{told}; good.py calls it on every rank",
+        f"./train.py:{told}; good.py calls it on every rank",
     ]
     assert len(flake8(workspace, "--disable-noqa", ".")) == 3
     assert flake8(workspace, "--extend-ignore", "CKP101", ".") == []

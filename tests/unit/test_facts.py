@@ -42,7 +42,7 @@ EXAMPLES = re.findall(r"^```toml\n(.*?)^```", REFERENCE, re.S | re.M)
 
 COLLECTIVE = ("all", "group")
 COLLECTIVE_EFFECTS = {"save", "gather", "barrier", "collective", "forward", "setup", "load"}
-FILE_EFFECTS = {"write", "create", "rename", "delete", "read"}
+FILE_EFFECTS = {"write", "create", "rename", "delete", "read", "load"}
 
 
 def named(path: Path) -> str:
