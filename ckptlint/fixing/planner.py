@@ -248,6 +248,12 @@ class Planner(Pulling):
             first.append(rest.pop(0))
         if not first or not rest:
             raise RefusedError("the collective needs a value that only some ranks have")
+        for each in first:
+            value = getattr(each, "value", None)
+            counts = isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv | ast.Mod)
+            if not counts and (isinstance(value, ast.BinOp) or not self.purity.immutable(value)):
+                made = ", ".join(sorted(Uses.of(each).stores))
+                self.doubts.append(f"`{made}` is now made outside of the context")
         inner = ast.With(statement.items, rest)
         kept = self._other(inner)
         return [item for each in first for item in self._other(each)] + kept

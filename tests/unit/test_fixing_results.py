@@ -377,3 +377,47 @@ def save(engine: DeepSpeedEngine, step, sample):
         engine.save_checkpoint("out", tag=tag)
 """
     )
+
+
+def test_count_made_first_in_a_context() -> None:
+    assert_fixed(
+        """\
+def save(engine: DeepSpeedEngine, step, sample):
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            turn = step // 10
+            sample(turn)
+        engine.save_checkpoint("out", tag=f"turn-{turn}")
+""",
+        """\
+def save(engine: DeepSpeedEngine, step, sample):
+    turn = step // 10
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            sample(turn)
+    engine.save_checkpoint("out", tag=f"turn-{turn}")
+""",
+    )
+
+
+def test_number_made_first_in_a_context_is_doubted() -> None:
+    assert_fixed(
+        """\
+def share(values, sample):
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            scaled = values * 2
+            sample(scaled)
+        dist.all_reduce(scaled)
+""",
+        """\
+def share(values, sample):
+    scaled = values * 2
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            sample(scaled)
+    dist.all_reduce(scaled)
+""",
+        UNSAFE,
+        "`scaled` is now made outside of the context",
+    )
