@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from ckptlint.analysis.sequences import Loop
-from ckptlint.analysis.steps import Step
+from ckptlint.analysis.steps import Step, places
 
 _MAX_ALIGNED = 120
+_SURELY = 4
 
 
 def _meets(a: Step, b: Step) -> int:
-    """Score a pair of steps: 0 when ranks cannot meet in it, more when they surely do."""
+    """Score a pair of steps: 0 when ranks cannot meet in it, more when they surely do.
+
+    Of two calls of a helper the one by which both ranks come is the surer place.
+    """
     if a.marks or b.marks:
         return 0
-    same_place = a.item.site.key == b.item.site.key
+    same = a.item.site.key == b.item.site.key
+    same_place = int(same) + int(same and places(a.chain) == places(b.chain))
     if isinstance(a.item, Loop) and isinstance(b.item, Loop):
         equal = a.item.body.shape == b.item.body.shape
-        return (2 + same_place) if equal else int(same_place)
+        return (2 + same_place) if equal else int(same_place > 0)
     if type(a.item) is type(b.item) and a.item.shape == b.item.shape:
         return 2 + same_place
     return 0
@@ -33,7 +38,7 @@ def aligned(a: list[Step], b: list[Step]) -> tuple[list[Pair], list[Gap]]:
     """
     pairs: list[Pair] = []
     start = 0
-    while start < min(len(a), len(b)) and _meets(a[start], b[start]) == 3:
+    while start < min(len(a), len(b)) and _meets(a[start], b[start]) == _SURELY:
         pairs.append((a[start], b[start]))
         start += 1
     a, b = a[start : start + _MAX_ALIGNED], b[start : start + _MAX_ALIGNED]

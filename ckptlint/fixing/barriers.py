@@ -56,6 +56,8 @@ def _counterpart(place: Place, shape: Shape) -> Iterator[Proposal]:
     operation = spelled(place.fault.place)
     other = node.orelse if waiting[0] is node.body else node.body
     before = place.block[place.index - 1] if place.index else None
+    if _meets(place, other, waits.value):
+        raise RefusedError("rank 0 meets the others somewhere in its own arm")
     if other or _tests(before, node.test):
         shape = shape if other is node.body or not other else shape.flipped()
         for rewrite in splits(place, shape):
@@ -66,11 +68,23 @@ def _counterpart(place: Place, shape: Shape) -> Iterator[Proposal]:
         if contains(statement, place.operations) or leaves([statement]):
             break
         if isinstance(statement, ast.If) and _tests(statement, node.test):
+            if _meets(place, statement.body, waits.value):
+                break
             edit = _with_last(place, statement, waits)
             message = f"let rank 0 call {operation} behind its work"
             yield told(message, [doubt], (edit,))
             return
     raise RefusedError("what the others wait for cannot be told")
+
+
+def _meets(place: Place, arm: list[ast.stmt], barrier: ast.expr) -> bool:
+    """Say whether an arm makes the call for which the others wait, or a collective."""
+    wanted = ast.dump(barrier.func) if isinstance(barrier, ast.Call) else ""
+    return any(
+        isinstance(node, ast.Call)
+        and (ast.dump(node.func) == wanted or place.purity.communicates(node))
+        for node in ast.walk(_all(arm))
+    )
 
 
 def _all(statements: list[ast.stmt]) -> ast.Module:

@@ -143,3 +143,23 @@ def share(path):
         dist.broadcast_object_list(box, src=0)
 """
     )
+
+
+def test_others_wait_for_what_rank_zero_does_under_a_handler_is_refused() -> None:
+    assert_refused(
+        """\
+def settle():
+    dist.barrier()
+
+
+def prepare(path):
+    if dist.get_rank() == 0:
+        try:
+            os.remove(path)
+            settle()
+        except OSError:
+            print("nothing there")
+    else:
+        settle()
+"""
+    )
