@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import click
@@ -14,12 +15,12 @@ from ckptlint import baseline, catalogue
 from ckptlint.baseline import BaselineError, Comparison
 from ckptlint.config import ConfigError, Settings, load
 from ckptlint.discovery import Discovery, MissingPathError, discover
-from ckptlint.engine import Request, analyse
 from ckptlint.finding import Finding
 from ckptlint.invocation import Invocation
 from ckptlint.output import Failure, check_place, show, tell
 from ckptlint.report.summary import counted
-from ckptlint.runner import Analyse, Report, Runner
+from ckptlint.request import Request
+from ckptlint.runner import Report, Runner
 from ckptlint.settings_shown import shown
 from ckptlint.terminal import progress
 from ckptlint.trace.picture import Pictures
@@ -29,7 +30,7 @@ CLEAN, FINDINGS, FAILED = 0, 1, 2
 __all__ = ["Invocation", "run"]
 
 
-def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
+def run(invocation: Invocation) -> int:
     """Check what was asked, print the report, return the exit status. Raises Failure."""
     from ckptlint_rules import facts
 
@@ -49,12 +50,11 @@ def run(invocation: Invocation, analysis: Analyse = analyse) -> int:
         with progress(sum(len(project.asked) for project in discovery.projects)):
             runner = Runner(
                 invocation.cwd,
-                facts(),
+                cache(facts),
                 invocation.mode,
                 overlay,
-                analysis,
                 draw=_pictures if _format(invocation, settings) == "html" else None,
-                cached=analysis is analyse and not invocation.no_cache,
+                cached=not invocation.no_cache,
             )
             report = runner.run(discovery)
         if invocation.update_baseline:

@@ -103,9 +103,11 @@ def _missing(path: str) -> str:
 def _project(
     root: str, files: list[str], walker: Walker, walked: Mapping[str, list[Found]]
 ) -> ProjectFiles:
-    asked = _once(files)
-    known = {os.path.realpath(path) for path in asked}
-    around = [path for path in _around(root, walker, walked) if os.path.realpath(path) not in known]
+    real = _real_paths(files)
+    asked = _once(real)
+    known = {real[path] for path in asked}
+    surrounding = _real_paths(_around(root, walker, walked))
+    around = {path: target for path, target in surrounding.items() if target not in known}
     return ProjectFiles(
         Path(root),
         walker.scope(root).settings,
@@ -150,11 +152,23 @@ def _excluded(path: str, walker: Walker, root: str) -> bool:
     return any(scope.excludes(each, is_folder=each != path) for each in above[:-1])
 
 
-def _once(paths: Iterable[str]) -> list[str]:
-    """Keep one path for each file: the file itself where both it and a link to it are given."""
-    real: dict[str, str] = {}
+def _real_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return where each path leads; folders are followed once, not for every file in them."""
+    folders: dict[str, str] = {}
+    found: dict[str, str] = {}
     for path in paths:
-        target = os.path.realpath(path)
-        if target not in real or path == target:
-            real[target] = path
-    return list(real.values())
+        folder, name = os.path.split(path)
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        target = os.path.join(folders[folder], name)
+        found[path] = os.path.realpath(target) if os.path.islink(target) else target
+    return found
+
+
+def _once(targets: Mapping[str, str]) -> list[str]:
+    """Keep one path for each file: the file itself where both it and a link to it are given."""
+    chosen: dict[str, str] = {}
+    for path, target in targets.items():
+        if target not in chosen or path == target:
+            chosen[target] = path
+    return list(chosen.values())

@@ -5,24 +5,23 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import TypeVar
 
 from ckptlint import evidence
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
-from ckptlint.facts import FactSet
 from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
-from ckptlint.finding import Confidence, Finding, Severity, Span
+from ckptlint.finding import Finding
 from ckptlint.fixing import runtime_calls
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import Module, Project
+from ckptlint.request import Request, not_analysed
 from ckptlint.siblings import Siblings
 from ckptlint.source import Source
 from ckptlint.trial import Trials
@@ -33,32 +32,7 @@ _RECURSION = 20_000
 _FAILURES = "CKP110"  # the rule that looks at exceptions, which are no paths for the others
 _T = TypeVar("_T")
 
-
-@dataclass(frozen=True)
-class Request:
-    """What to analyse.
-
-    ``sources`` are all files of the project (whatever was asked for, plus what surrounds it);
-    ``asked`` the display names of those whose findings are wanted; ``root`` the project's folder,
-    where requirement files and settings show versions and backends; ``codes`` the rules to run;
-    ``shared_filesystem`` says whether the nodes share one (None: nobody knows).
-    With ``around`` the findings of all other files come along, without fixes. ``within`` names the
-    files whose functions are looked at, where not all of them can matter; ``backends`` are those
-    that the project shows, where that is known. With ``runtime`` fixes call the runtime where they
-    can.
-    """
-
-    sources: Sequence[Source]
-    asked: Collection[str]
-    root: Path
-    facts: FactSet
-    codes: Collection[str]
-    fixes: bool = False
-    around: bool = False
-    within: Collection[str] | None = None
-    backends: frozenset[str] | None = None
-    runtime: bool = False
-    shared_filesystem: bool | None = None
+__all__ = ["Request", "analyse", "in_deep_stack", "not_analysed"]
 
 
 def analyse(request: Request) -> tuple[Finding, ...]:
@@ -156,21 +130,6 @@ class _Analysis:
                     finding = module.check_files(file_fault)
                     if finding is not None:
                         yield file_fault, module, finding
-
-
-def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Finding:
-    """Make the CKP900 finding of a file or function that could not be analysed."""
-    rule = RULES["CKP900"].rule
-    return Finding(
-        rule.code,
-        rule.name,
-        Severity.ERROR,
-        Confidence.CERTAIN,
-        f"not analysed: {reason}",
-        "mend the file, or exclude it if it is not meant to be checked",
-        Span(display, line, 1, line, 1, cell),
-        "<module>",
-    )
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def _single(path: Path, text: str) -> Report:
 
 
 def _runner(overlay: Mapping[Path, bytes] | None = None) -> Runner:
-    return Runner(Path.cwd(), _facts(), Mode(offer=False), overlay or {}, noqa=False)
+    return Runner(Path.cwd(), _facts, Mode(offer=False), overlay or {}, noqa=False)
 
 
 def _settings_for(root: Path) -> Settings:

@@ -12,11 +12,11 @@ from ckptlint.baseline import Baseline, Comparison, Scope, compare, load
 from ckptlint.cache import Cache, Outcome
 from ckptlint.catalogue import NOT_ANALYSED
 from ckptlint.discovery import Discovery, ProjectFiles
-from ckptlint.engine import Request, analyse, not_analysed
 from ckptlint.facts import FactSet
 from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.project import display_path
 from ckptlint.reading import read, source
+from ckptlint.request import Request, not_analysed
 from ckptlint.shown import judges_comments, visible
 from ckptlint.silence import silencing
 from ckptlint.source import Source, SourceError
@@ -86,11 +86,18 @@ class Mode:
     update: bool = False
 
 
+def _analyse(request: Request) -> Sequence[Finding]:
+    # The engine is imported when something is to be analysed, which a kept outcome need not be.
+    from ckptlint.engine import analyse
+
+    return analyse(request)
+
+
 @dataclass(frozen=True)
 class Runner:
     """Runs the analysis over discovered projects.
 
-    ``facts`` are those of the frameworks, to which each project adds its own. ``overlay`` gives
+    ``facts`` gives those of the frameworks, to which each project adds its own. ``overlay`` gives
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
     reads the others, given the path and ``cwd``, and raises SourceError. ``draw`` makes the
     pictures of a report that has some. ``cached`` keeps outcomes on disk
@@ -98,10 +105,10 @@ class Runner:
     """
 
     cwd: Path
-    facts: FactSet
+    facts: Callable[[], FactSet]
     mode: Mode = Mode()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
-    analyse: Analyse = analyse
+    analyse: Analyse = _analyse
     noqa: bool = True
     reader: Callable[[Path, Path], Source] = read
     draw: Draw | None = None
@@ -309,7 +316,7 @@ class Runner:
             sources=tuple(sources.values()),
             asked=asked,
             root=files.root,
-            facts=self.facts + files.settings.facts,
+            facts=self.facts() + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
             runtime=files.settings.fix_style == "runtime",

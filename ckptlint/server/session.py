@@ -64,7 +64,7 @@ class Session:
         found = self._discovery(desk)
         runner = Runner(
             self.cwd,
-            self.facts,
+            lambda: self.facts,
             mode,
             analyse=lambda request: analyse(self._narrowed(request)),
             reader=lambda path, _: self._read(path, desk),

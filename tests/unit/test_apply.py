@@ -72,7 +72,7 @@ def run(
     files = tuple(folder / name for name in names or ("a.py",))
     settings = Settings(codes=frozenset({"CKP101", "CKP900"}))
     project = ProjectFiles(folder, settings, files, ())
-    return Runner(folder, FactSet(), mode, analyse=analyse).run(Discovery((project,)))
+    return Runner(folder, FactSet, mode, analyse=analyse).run(Discovery((project,)))
 
 
 FIX = Mode(allowed=frozenset({SAFE}), write=True)
