@@ -290,6 +290,28 @@ class Knowledge:
         return frozenset(names)
 
     @cached_property
+    def acting_marks(self) -> Mapping[str, frozenset[frozenset[str]]]:
+        """Words that stand beside the identifier of a collective where it is one, all of a set.
+
+        Of a method they are the name of its class, or one that its objects usually have; of a
+        function the first and the last name of the module that it is imported from.
+        """
+        found: dict[str, set[frozenset[str]]] = {}
+        usual: dict[str, set[str]] = {}
+        for name, known in self.usual_names.items():
+            for each in known:
+                usual.setdefault(self.canonical(each.name), set()).add(name)
+        for full in self.communicating:
+            owner, _, last = full.rpartition(".")
+            first, short = owner.partition(".")[0], owner.rpartition(".")[2]
+            marks = found.setdefault(last, set())
+            if owner in self.classes:
+                marks.update(frozenset({name}) for name in {short, *usual.get(owner, ())})
+            else:
+                marks.add(frozenset({first, short}))
+        return {last: frozenset(marks) for last, marks in found.items()}
+
+    @cached_property
     def acting_settings(self) -> frozenset[str]:
         """Names of the arguments that make a call a collective."""
         return frozenset(

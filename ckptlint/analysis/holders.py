@@ -87,7 +87,18 @@ class Holders:
         self.speaking = {each.source for each in self.modules}.union(self._lexicon.mentioning(few))
         differing = knowledge.differing_names | self.in_few_files(knowledge.differing_results)
         self.names |= differing
-        self._spread(differing, self.speaking.__contains__, _ROUNDS_WITHOUT_RANK)
+        marked = self._marked(few, knowledge) | {each.source for each in self.modules}
+        self._spread(differing, marked.__contains__, _ROUNDS_WITHOUT_RANK)
+
+    def _marked(self, names: Iterable[str], knowledge: Knowledge) -> set[Source]:
+        """Return the files in which one of some collectives stands beside what it belongs to."""
+        found: set[Source] = set()
+        for name in names:
+            files = set(self._lexicon.mentioning((name,))) - found
+            for words in knowledge.acting_marks.get(name, ()) if files else ():
+                beside = (set(self._lexicon.mentioning((word,))) for word in words)
+                found |= files.intersection(*beside)
+        return found
 
     def _spread(
         self, names: Collection[str], wanted: Callable[[Source], bool], rounds: int
