@@ -144,11 +144,19 @@ class Fault:
         return shown and call.alone != "ok"
 
     @property
+    def _turns_about(self) -> bool:
+        """Whether the same ranks take part under one condition and stay away under another."""
+        divergence = self.divergence
+        return divergence.kind != "divergent" and not set(divergence.present).isdisjoint(
+            divergence.absent
+        )
+
+    @property
     def confidence(self) -> Confidence:
         """Certain when predicate and operation are both resolved."""
         rank = self.divergence.test.rank
         operation = self.main.operation
-        if self.divergence.exempt or not rank.exact:
+        if self.divergence.exempt or not rank.exact or self._turns_about:
             return Confidence.POSSIBLE
         if operation.group == "sub" and not rank.scopes & {"group", "member"}:
             return Confidence.POSSIBLE
