@@ -4,6 +4,7 @@
 # make docs   the documentation site, in build/site
 # make bench  ckptlint timed beside other tools on 2.2 million lines; needs a quiet machine
 # make corpus   real training code checked, and how it differs from what was read and marked
+# make faults   faults planted in that code, and how many of them are found
 # make browser   the report and the pictures opened in a real browser
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ TORCH ?= torch==2.13.0
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint programs docs bench corpus browser chaos clean
+.PHONY: demo test lint programs docs bench corpus faults browser chaos clean
 
 demo: $(VENV)/.demo
 	@echo '== What ckptlint finds in examples/'
@@ -41,11 +42,15 @@ docs: $(VENV)/.test
 bench: $(VENV)/.test
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/bench.py
 
-# Downloads 53 source distributions once, and takes about half an hour.
+# Downloads 52 source distributions once, and takes about half an hour.
 corpus: $(VENV)/.demo
 	$(BIN)/python corpus/fetch.py corpus/packages.toml build/corpus
 	$(BIN)/python corpus/fetch.py corpus/harmless.toml build/corpus
 	$(BIN)/python corpus/compare.py build/corpus
+
+faults: $(VENV)/.demo
+	$(BIN)/python corpus/fetch.py corpus/packages.toml build/corpus
+	$(BIN)/python corpus/inject.py build/corpus
 
 # The pages in a real browser; needs a chromium (Debian: apt-get install chromium).
 browser: $(VENV)/.test
