@@ -211,7 +211,8 @@ class Disagreement:
     same on every rank. ``seeds`` names functions that make it so: where the project mentions one,
     the result is not ``likely`` to differ. ``part`` says that it is of this rank alone and that the
     others have theirs: a ``state``, or a ``shard`` of what all have. ``counts`` is false when what
-    it gives differs, but not how much.
+    it gives differs, but not how much. ``close`` says that ranks
+    which ask at about the same time often get the same.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Disagreement:
     likely: bool = True
     part: Part = ""
     counts: bool = True
+    close: bool = False
     seeds: tuple[str, ...] = ()
     framework: str = ""
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from ckptlint.analysis.contention import Contention, changes
 from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.origins import NAMED, RESULT, SHARE, Origins, words_of
+from ckptlint.analysis.origins import HELD, NAMED, RESULT, SHARE, Origins, words_of
 from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
 from ckptlint.analysis.sequences import Access, Operation, Trace
 from ckptlint.analysis.steps import places
@@ -26,7 +26,7 @@ from ckptlint.project import Function
 
 _RANKS = frozenset({"global", "node", "group", "member", "last"})
 _ALIKE = frozenset({RESULT})
-_GUESSED = frozenset({NAMED, SHARE, RESULT})
+_GUESSED = frozenset({HELD, NAMED, SHARE, RESULT})
 _WAITS = re.compile(
     "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
     "|train|wait|zero"
@@ -101,6 +101,7 @@ class _Comparison:
                 shown = meeting is not None or any(
                     self.tells(scope.function) for scope in visit.chain
                 )
+                shown = shown and not self._close(visit)
                 yield Contention("all", visit, tuple(self.seen), shown, meeting=meeting)
 
     def _meeting(self, visit: Visit) -> Visit | None:
@@ -134,14 +135,24 @@ class _Comparison:
             ):
                 yield Contention("node", visit, (FIRST, NODE_LEADER), True)
 
-    def _shared(self, visit: Visit) -> bool:
-        """Say whether every rank that gets here means the same file."""
+    def _close(self, visit: Visit) -> bool:
+        """Say whether they mean the same file only if something is equal that may differ."""
         assert isinstance(visit.item, Access)
-        if _harmless(visit.item.path) or self.origins.of(visit.item.path) - _ALIKE:
+        made_of = self.origins.of(visit.item.path)
+        conditions = (self.origins.of_key(key) for key, _ in visit.conditions)
+        return not self.origins.close.isdisjoint(made_of.union(*conditions))
+
+    def _shared(self, visit: Visit) -> bool:
+        """Say whether every rank that gets here may mean the same file."""
+        assert isinstance(visit.item, Access)
+        if _harmless(visit.item.path) or self._differing(visit.item.path):
             return False
         if any(not level.test.rank.exact for level in visit.levels):
             return False
-        return not any(self.origins.of_key(key) for key, _ in visit.conditions)
+        return not any(self.origins.of_key(k) - self.origins.close for k, _ in visit.conditions)
+
+    def _differing(self, path: Value) -> frozenset[str]:
+        return self.origins.of(path) - _ALIKE - self.origins.close
 
     # -- order ---------------------------------------------------------------------------------
 

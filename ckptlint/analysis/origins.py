@@ -24,7 +24,7 @@ _RANKS = re.compile(
 _AGREES = re.compile("agree|allgather|allreduce|bcast|broadcast|synced|synchronized?")
 _NOTHING: frozenset[str] = frozenset()
 _GIVES = ("gather", "collective")
-NAMED, SHARE, RESULT = "a name", "a share", "a result"
+NAMED, SHARE, RESULT, HELD = "a name", "a share", "a result", "a holder"
 
 
 class Origins:
@@ -32,9 +32,11 @@ class Origins:
 
     An origin is a scope of ranks (``global``, ``node``, ``group``, ``member``, ``last``), the
     reason that the facts give for a result that differs likely, ``NAMED`` for what only a name says
-    to be of this rank, ``SHARE`` for what only a name says to be data of this rank, or ``RESULT``
+    to be of this rank, ``HELD`` for what bears the name of something that differs elsewhere in the
+    project, ``SHARE`` for what only a name says to be data of this rank, or ``RESULT``
     for what a collective gathered, which may be there on some ranks only. ``holders`` are names
-    that hold the rank somewhere in the project.
+    that hold the rank somewhere in the project. Ranks may agree on what
+    is made of one of ``close``.
     """
 
     def __init__(self, keys: Keys, knowledge: Knowledge, holders: Container[str] = ()) -> None:
@@ -42,6 +44,7 @@ class Origins:
         self._holders = holders
         self._knowledge = knowledge
         self._known: dict[int, frozenset[str]] = {}
+        self.close = frozenset(d.reason for d in knowledge.divergent.values() if d.close) | {HELD}
         self._agreeing = frozenset(
             full
             for full, records in knowledge.calls.items()
@@ -74,6 +77,8 @@ class Origins:
         if kind == "ranked":
             return frozenset(str(scope) for scope in rest)
         if kind == "named":
+            if rest[0] == "input":  # what a person answers, not data of this rank
+                return _NOTHING
             source = self._knowledge.divergent.get(self._knowledge.canonical(str(rest[0])))
             return (
                 frozenset({source.reason}) if source and source.likely else self._said(str(rest[0]))
@@ -107,8 +112,10 @@ class Origins:
         last = name.rpartition(".")[2]
         words = words_of(last)
         found: set[str] = set()
-        if any(map(_RANKS.fullmatch, words)) or {"is", "main"} <= words or last in self._holders:
+        if any(map(_RANKS.fullmatch, words)) or {"is", "main"} <= words:
             found.add(NAMED)
+        elif last in self._holders:
+            found.add(HELD)
         if any(map(_SHARES.fullmatch, words)):
             found.add(SHARE)
         return frozenset(found)

@@ -85,14 +85,23 @@ class World:
         self._acting = Reach(self._views, knowledge.acting)
         self._partings = Partings(project, self._views, self.holders, self._acting, knowledge)
         self._differing = Reach(self._views, self.holders.names)
-        self._writing = Reach(self._views, _writers(knowledge))
-        self._readers = _readers(knowledge)
+        self._writing = Reach(self._views, _writers(knowledge) if self._several else frozenset())
+        self._readers = _readers(knowledge) if self._several else frozenset()
         self._attributes = Attributes(self._tells)
+
+    @cached_property
+    def _several(self) -> bool:
+        """Whether the project may run as several ranks: it names a framework, or a variable that
+        holds the rank. What others write is of no interest."""
+        names = self.knowledge.import_roots | self.knowledge.rank_variables
+        return next(self.project.lexicon.mentioning(names), None) is not None
 
     @cached_property
     def looked_at(self) -> frozenset[Module]:
         """The files in which ranks may get in each other's way: those that hold the rank, and those
         whose ranks wait for each other."""
+        if not self._several:
+            return frozenset(self.holders.modules)
         waits = frozenset(
             full.rpartition(".")[2]
             for full, records in self.knowledge.calls.items()
