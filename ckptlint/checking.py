@@ -20,7 +20,7 @@ from ckptlint.invocation import Invocation
 from ckptlint.output import Failure, check_place, show, tell
 from ckptlint.report.summary import counted
 from ckptlint.request import Request
-from ckptlint.runner import Report, Runner
+from ckptlint.runner import Analyse, Report, Runner
 from ckptlint.settings_shown import shown
 from ckptlint.terminal import progress
 from ckptlint.trace.picture import Pictures
@@ -30,8 +30,11 @@ CLEAN, FINDINGS, FAILED = 0, 1, 2
 __all__ = ["Invocation", "run"]
 
 
-def run(invocation: Invocation) -> int:
-    """Check what was asked, print the report, return the exit status. Raises Failure."""
+def run(invocation: Invocation, analysis: Analyse | None = None) -> int:
+    """Check what was asked, print the report, return the exit status. Raises Failure.
+
+    With an ``analysis`` of its own nothing is kept on disk.
+    """
     from ckptlint_rules import facts
 
     known = catalogue.rules()
@@ -56,6 +59,8 @@ def run(invocation: Invocation) -> int:
                 draw=_pictures if _format(invocation, settings) == "html" else None,
                 cached=not invocation.no_cache,
             )
+            if analysis is not None:
+                runner = replace(runner, analyse=analysis, cached=False)
             report = runner.run(discovery)
         if invocation.update_baseline:
             report = _updated(report)

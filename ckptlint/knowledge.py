@@ -6,6 +6,7 @@ not hold for the project's versions are gone, and every spelling of a name leads
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -288,6 +289,13 @@ class Knowledge:
             elif last != "__call__" and not (records and all(r.when for r in records)):
                 names.add(last)
         return frozenset(names)
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """The packages without which nothing communicates."""
+        names = (*self.communicating, *self.classes, *self.guards, *self._aliases)
+        found = {name.partition(".")[0] for name in names if "." in name}
+        return frozenset(found - sys.stdlib_module_names)
 
     @cached_property
     def acting_marks(self) -> Mapping[str, frozenset[frozenset[str]]]:

@@ -10,7 +10,7 @@ import ast
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -294,6 +294,30 @@ class Project:
             known = frozenset({source}).union(direct, *map(self.imported, direct))
             self._visible[source.path] = known
         return known
+
+    def importing(self, packages: Collection[str]) -> frozenset[Source]:
+        """Return the files that import one of some packages themselves."""
+        return frozenset(
+            source
+            for source in self.lexicon.mentioning(packages)
+            if any(
+                not level and name.partition(".")[0] in packages
+                for name, level in _import_targets(source.code)
+            )
+        )
+
+    def leads_to(self, source: Source, targets: Collection[Source]) -> bool:
+        """Say whether a file is one of some files, or its imports lead to one."""
+        pending = [source]
+        seen = {source}
+        while pending:
+            current = pending.pop()
+            if current in targets:
+                return True
+            more = self.imported(current) - seen
+            seen |= more
+            pending.extend(more)
+        return False
 
     def reachable(self, source: Source) -> frozenset[Source]:
         """Return a file and all that its imports lead to, at any distance."""

@@ -74,12 +74,16 @@ class Holders:
         self._lexicon = project.lexicon
         self._views = views
         self._environment = knowledge.rank_variables
+        self._importing = project.importing(knowledge.packages)
+        self._concern: dict[Source, bool] = {}
         self.names = knowledge.rank_names
         self.modules: dict[Module, None] = {}
         self._bodies: dict[Function, _Body] = {}
         self._done: set[tuple[Function, frozenset[str]]] = set()
         ranks = self.names | self._environment | knowledge.rank_hooks
-        self._spread(ranks, lambda source: True, _ROUNDS)
+        for source in self._lexicon.mentioning(ranks):
+            project.parsed(source)  # a torn file is told, whatever comes into it
+        self._spread(ranks, self.concerned, _ROUNDS)
         # Clocks and random numbers are everywhere. They matter where something communicates that
         # few files mention: in a large library most files only run models.
         self.ranks = self.names
@@ -88,7 +92,16 @@ class Holders:
         differing = knowledge.differing_names | self.in_few_files(knowledge.differing_results)
         self.names |= differing
         marked = self._marked(few, knowledge) | {each.source for each in self.modules}
+        marked = set(filter(self.concerned, marked))
         self._spread(differing, marked.__contains__, _ROUNDS_WITHOUT_RANK)
+
+    def concerned(self, source: Source) -> bool:
+        """Say whether something that communicates may come into a file by its imports."""
+        known = self._concern.get(source)
+        if known is None:
+            leads = bool(self._importing) and self._project.leads_to(source, self._importing)
+            known = self._concern[source] = leads
+        return known
 
     def _marked(self, names: Iterable[str], knowledge: Knowledge) -> set[Source]:
         """Return the files in which one of some collectives stands beside what it belongs to."""

@@ -108,7 +108,8 @@ class World:
             if any(record.effect == "barrier" for record in records)
         )
         waits = self.holders.in_few_files(waits)
-        waiting = map(self.project.parsed, self.project.lexicon.mentioning(waits))
+        sources = filter(self.holders.concerned, self.project.lexicon.mentioning(waits))
+        waiting = map(self.project.parsed, sources)
         return frozenset(self.holders.modules) | {module for module in waiting if module}
 
     def mentions(self, node: ast.AST) -> Mentions:
