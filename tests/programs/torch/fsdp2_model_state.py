@@ -13,7 +13,7 @@ def save(model, path, rank):
     if rank == 0:
         os.makedirs(f"{path}/full", exist_ok=True)
         options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-        state = get_model_state_dict(model, options=options)  # expect: CKP102 likely warning
+        state = get_model_state_dict(model, options=options)  # expect: CKP102 likely
         torch.save(state, f"{path}/full/model.pt")
 
 

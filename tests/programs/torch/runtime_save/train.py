@@ -17,8 +17,9 @@ def main(path):
     print(f"rank {dist.get_rank()} trained", flush=True)
     if dist.get_rank() == 0:
         torch.save(
-            {"model": model.state_dict(), "epoch": 1}, f"{path}/checkpoint"
-        )  # expect: CKP102
+            {"model": model.state_dict(), "epoch": 1},  # expect: CKP102
+            f"{path}/checkpoint",
+        )
     print(f"rank {dist.get_rank()} done", flush=True)
 
 
