@@ -308,26 +308,21 @@ class Project:
 
     def leads_to(self, source: Source, targets: Collection[Source]) -> bool:
         """Say whether a file is one of some files, or its imports lead to one."""
+        return any(each in targets for each in self._reached(source))
+
+    def reachable(self, source: Source) -> frozenset[Source]:
+        """Return a file and all that its imports lead to, at any distance."""
+        return frozenset(self._reached(source))
+
+    def _reached(self, source: Source) -> Iterator[Source]:
         pending = [source]
         seen = {source}
         while pending:
             current = pending.pop()
-            if current in targets:
-                return True
+            yield current
             more = self.imported(current) - seen
             seen |= more
             pending.extend(more)
-        return False
-
-    def reachable(self, source: Source) -> frozenset[Source]:
-        """Return a file and all that its imports lead to, at any distance."""
-        found = {source}
-        pending = [source]
-        while pending:
-            more = self.imported(pending.pop()) - found
-            found |= more
-            pending.extend(more)
-        return frozenset(found)
 
     def imported(self, source: Source) -> frozenset[Source]:
         """Return the files that import statements lead to, read from the bytes of the file."""
