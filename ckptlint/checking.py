@@ -19,7 +19,7 @@ from ckptlint.finding import Finding
 from ckptlint.invocation import Invocation
 from ckptlint.output import Failure, check_place, show, tell
 from ckptlint.report.summary import counted
-from ckptlint.request import Request
+from ckptlint.request import ProcessLostError, Request
 from ckptlint.runner import Analyse, Report, Runner
 from ckptlint.settings_shown import shown
 from ckptlint.terminal import progress
@@ -58,6 +58,7 @@ def run(invocation: Invocation, analysis: Analyse | None = None) -> int:
                 overlay,
                 draw=_pictures if _format(invocation, settings) == "html" else None,
                 cached=not invocation.no_cache,
+                jobs=invocation.jobs or _processors(),
             )
             if analysis is not None:
                 runner = replace(runner, analyse=analysis, cached=False)
@@ -66,10 +67,17 @@ def run(invocation: Invocation, analysis: Analyse | None = None) -> int:
             report = _updated(report)
         if invocation.add_ignore:
             _tell_unsilenced(report)
-    except (ConfigError, MissingPathError, BaselineError) as error:
+    except (ConfigError, MissingPathError, BaselineError, ProcessLostError) as error:
         raise Failure(str(error)) from error
     show(invocation, _format(invocation, settings), report, overlay)
     return _status(invocation, report)
+
+
+def _processors() -> int:
+    """Return how many processes can run at once: a container may have less than the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _find(

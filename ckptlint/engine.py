@@ -5,31 +5,25 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
-from itertools import chain
 from typing import TypeVar
 
 from ckptlint import evidence
-from ckptlint.analysis.survey import Survey, survey
-from ckptlint.analysis.world import World
-from ckptlint.fault import Fault
-from ckptlint.file_fault import FileFault
-from ckptlint.finding import Finding
-from ckptlint.fixing import runtime_calls
+from ckptlint.analysis.holders import Holders
+from ckptlint.examining import Examined, Examiner, Told
+from ckptlint.finding import Finding, Fix
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Module, Project
+from ckptlint.project import Project
 from ckptlint.request import Request, not_analysed
-from ckptlint.siblings import Siblings
 from ckptlint.source import Source
-from ckptlint.trial import Trials
-from ckptlint_rules import RULES, RuleModule
+from ckptlint.trial import Identity
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000
-_FAILURES = "CKP110"  # the rule that looks at exceptions, which are no paths for the others
+_WORTH_A_PROCESS = 8  # files; a process costs about as much as to look at a few
 _T = TypeVar("_T")
 
 __all__ = ["Request", "analyse", "in_deep_stack", "not_analysed"]
@@ -47,89 +41,71 @@ class _Analysis:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
         self.project = Project(request.sources, request.root)
+        knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
+        self.examiner = Examiner(request, self.project, knowledge, Holders(self.project, knowledge))
 
-    def findings(self) -> Iterable[Finding]:
-        world = World(self.project, self.knowledge)
-        modules = sorted(self._looked_at(world), key=lambda module: module.source.display)
-        result = survey(world, modules)
-        yield from self._complaints(result)
-        yield from self._findings(world, result)
-        if _FAILURES in self.request.codes:
-            failing = World(self.project, self.knowledge, failures=True, holders=world.holders)
-            for _, _, finding in self._told(survey(failing, modules), (_FAILURES,)):
-                if finding.span.path in self.request.asked:
-                    yield finding
-        yield from self._broken()
+    def findings(self) -> Iterator[Finding]:
+        """Look at each file that matters, and tell each fault once, as its best witness has it."""
+        sources = self._looked_at()
+        results = self._apart(self.examiner.examine, sources)
+        witnesses: dict[str, tuple[Source, Told]] = {}
+        for source, result in zip(sources, results, strict=True):
+            for told in result.told:
+                known = witnesses.get(told.key)
+                if known is None or told.standing < known[1].standing:
+                    witnesses[told.key] = (source, told)
+        fixes = self._fixes(dict(zip(sources, results, strict=True)), witnesses.values())
+        for _, told in witnesses.values():
+            for finding in filter(self._is_wanted, told.findings):
+                yield replace(finding, fix=fixes.get((told.key, finding.code)))
+        complaints = [
+            *self.examiner.unread(),
+            *(c for result in results for c in result.complaints),
+        ]
+        yield from filter(self._is_wanted, dict.fromkeys(complaints))
 
-    def _looked_at(self, world: World) -> Iterable[Module]:
+    def _is_wanted(self, finding: Finding) -> bool:
+        return self.request.around or finding.span.path in self.request.asked
+
+    def _looked_at(self) -> Sequence[Source]:
         within = self.request.within
-        for module in world.looked_at:
-            if within is None or module.source.display in within:
-                yield module
+        found = (module.source for module in self.examiner.holders.looked_at)
+        wanted = (each for each in found if within is None or each.display in within)
+        return sorted(wanted, key=lambda source: source.display)
 
-    def _broken(self) -> Iterable[Finding]:
-        """Tell of the files that were needed and could not be read."""
-        for source, error in self.project.broken.items():
-            if self._is_wanted(source):
-                yield not_analysed(source.display, error.reason, error.line, error.cell)
-
-    def _complaints(self, result: Survey) -> Iterable[Finding]:
-        for complaint in result.complaints:
-            source = complaint.site.module.source
-            if self._is_wanted(source):
-                line = getattr(complaint.site.node, "lineno", 1)
-                yield not_analysed(source.display, f"{complaint.function} {complaint.reason}", line)
-
-    def _is_wanted(self, source: Source) -> bool:
-        return self.request.around or source.display in self.request.asked
-
-    def _findings(self, world: World, result: Survey) -> Iterable[Finding]:
-        trials = Trials(
-            world,
-            result,
-            lambda survey: (finding for _, _, finding in self._told(survey)),
+    def _fixes(
+        self, results: Mapping[Source, Examined], told: Iterable[tuple[Source, Told]]
+    ) -> Mapping[tuple[str, str], Fix | None]:
+        """Find what cures the findings of the asked files, by their faults' keys and codes."""
+        if not self.request.fixes:
+            return {}
+        looked = {
+            (source.display, name): each
+            for source, result in results.items()
+            for name, each in result.looked.items()
+        }
+        before: Counter[Identity] = Counter()
+        wanted: dict[Source, set[tuple[str, str]]] = defaultdict(set)
+        for source, each in told:
+            for finding in each.plain:
+                before[finding.identity] += 1
+                if finding.span.path in self.request.asked:
+                    wanted[source].add((each.key, finding.code))
+        found = self._apart(
+            lambda source: self.examiner.fixes(source, wanted[source], looked, before),
+            list(wanted),
         )
-        siblings = Siblings(world)
-        for fault, module, finding in self._told(result):
-            if finding.span.path in self.request.asked:
-                if self.request.fixes:
-                    proposals = module.proposals(fault, self.knowledge)
-                    if self.request.runtime and module.fix is not None and isinstance(fault, Fault):
-                        proposals = chain(runtime_calls(fault, self.knowledge), proposals)
-                    finding = replace(finding, fix=trials.first(proposals, fault, finding))
-                yield siblings.told(fault, finding) if isinstance(fault, Fault) else finding
-            elif self.request.around:
-                yield finding
+        return {place: fix for each in found for place, fix in each.items()}
 
-    @cached_property
-    def _backends(self) -> frozenset[str]:
-        if self.request.backends is not None:
-            return self.request.backends
-        return evidence.backends(self.request.root, self.request.sources, self.knowledge)
+    def _apart(self, work: Callable[[Source], _T], sources: Sequence[Source]) -> Sequence[_T]:
+        """Do something for each of some files, in several processes where that pays."""
+        jobs = min(self.request.jobs, len(sources) // _WORTH_A_PROCESS)
+        if jobs < 2:
+            return [work(source) for source in sources]
+        from ckptlint.workers import mapped
 
-    def _told(
-        self, result: Survey, codes: Collection[str] | None = None
-    ) -> Iterable[tuple[Fault | FileFault, RuleModule, Finding]]:
-        """Yield the findings of a survey, of all files, each with its fault and its rule."""
-        wanted = self.request.codes if codes is None else codes
-        for located in result.located:
-            fault = Fault(located.divergence, located.function, self._backends)
-            if fault.excused:
-                continue
-            for code, module in RULES.items():
-                if code in wanted and module.check is not None:
-                    finding = module.check(fault)
-                    if finding is not None:
-                        yield fault, module, finding
-        for contended in result.contended:
-            file_fault = FileFault(contended, self.request.shared_filesystem, self._backends)
-            for code, module in RULES.items():
-                if code in wanted and module.check_files is not None:
-                    finding = module.check_files(file_fault)
-                    if finding is not None:
-                        yield file_fault, module, finding
+        return mapped(work, sources, jobs)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ class Invocation:
     statistics: bool = False
     show_settings: bool = False
     no_cache: bool = False
+    jobs: int | None = None
     exit_zero: bool = False
     cwd: Path = field(default_factory=Path.cwd)
 

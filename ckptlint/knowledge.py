@@ -27,6 +27,9 @@ from ckptlint.facts import (
     Returns,
 )
 
+# Last names that many things have, which are told apart by what they belong to.
+AMBIGUOUS = frozenset({"copy", "dump", "link", "move", "remove", "rename", "replace", "save"})
+
 
 class Knowledge:
     """The facts as one project needs them.
@@ -375,3 +378,44 @@ class Knowledge:
             if owner not in self.classes:
                 names.add(last)
         return frozenset(names)
+
+    @cached_property
+    def writers(self) -> frozenset[str]:
+        """Identifiers by which a function changes a file, or loads a state."""
+        found: set[str] = set()
+        for full, records in self.calls.items():
+            if any(
+                r.path and (r.who == "one" or (r.who, r.effect) == ("any", "load")) for r in records
+            ):
+                owner, _, last = full.rpartition(".")
+                if last in AMBIGUOUS and owner not in self.classes:
+                    found.update((f"{owner.rpartition('.')[2]}.{last}", f"np.{last}"))
+                elif last == "open":
+                    found.add("open()")
+                elif last != "__init__" and last not in AMBIGUOUS:
+                    found.add(last)
+        return frozenset(found)
+
+    @cached_property
+    def readers(self) -> frozenset[str]:
+        """Identifiers by which a file is read, and by which a rank gets a part of its own.
+
+        Looking whether there is a file gives what is not worth executing a statement for.
+        """
+        looking = {full.rpartition(".")[2] for full, d in self.divergent.items() if not d.part}
+        parts = {full.rpartition(".")[2] for full, d in self.divergent.items() if d.part}
+        reading = frozenset(
+            full.rpartition(".")[2]
+            for full, records in self.calls.items()
+            if any(r.who == "any" and r.path and r.effect == "read" for r in records)
+        )
+        return (reading - looking) | parts
+
+    @cached_property
+    def waits(self) -> frozenset[str]:
+        """Identifiers by which ranks wait for each other, and do nothing else."""
+        return frozenset(
+            full.rpartition(".")[2]
+            for full, records in self.calls.items()
+            if any(record.effect == "barrier" for record in records)
+        )

@@ -18,11 +18,11 @@ class Lexicon:
 
     Words of comments and strings are among them. They are taken from the bytes, so that files that
     cannot matter are never parsed. A file whose bytes do not tell its words, as in UTF-16, may
-    hold any.
+    hold any. Whatever order the files were found in, they come in that of their names.
     """
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self.sources = tuple(sources)
+        self.sources = tuple(sorted(sources, key=lambda source: source.display))
         self._bases: dict[Source, frozenset[bytes]] = {}
 
     def mentioning(self, names: Iterable[str]) -> Iterator[Source]:

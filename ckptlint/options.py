@@ -264,6 +264,14 @@ _OPTIONS = (
     ),
     _option(
         "Settings",
+        "--jobs",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Use at most this many processes. What is found does not depend on it.  [default: as"
+        " many as there are processors]",
+    ),
+    _option(
+        "Settings",
         "--show-settings",
         is_flag=True,
         help="Print the settings that hold for the paths and where they come from, and check"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ckptlint import evidence
 from ckptlint.analysis.compare import Divergence
+from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.survey import Watched, watch
 from ckptlint.analysis.world import World
 from ckptlint.engine import Request, in_deep_stack
@@ -48,7 +49,7 @@ def _portraits(
 ) -> Iterable[Portrait]:
     knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
     project = Project(request.sources, request.root)
-    world = World(project, knowledge, failures=True)
+    world = World(project, knowledge, Holders(project, knowledge), failures=True)
     known = {(finding.code, finding.span): finding for finding in findings}
     for module in _modules(project, request):
         name = module.source.display

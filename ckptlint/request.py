@@ -12,6 +12,13 @@ from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.source import Source
 
 
+class ProcessLostError(Exception):
+    """A process of the analysis ended before its work was done, as one does that was killed."""
+
+    def __init__(self) -> None:
+        super().__init__("a process of the analysis was lost; with --jobs 1 it needs less memory")
+
+
 @dataclass(frozen=True)
 class Request:
     """What to analyse.
@@ -23,7 +30,7 @@ class Request:
     With ``around`` the findings of all other files come along, without fixes. ``within`` names the
     files whose functions are looked at, where not all of them can matter; ``backends`` are those
     that the project shows, where that is known. With ``runtime`` fixes call the runtime where they
-    can.
+    can. ``jobs`` is how many processes may be used.
     """
 
     sources: Sequence[Source]
@@ -37,6 +44,7 @@ class Request:
     backends: frozenset[str] | None = None
     runtime: bool = False
     shared_filesystem: bool | None = None
+    jobs: int = 1
 
 
 def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Finding:

@@ -101,7 +101,7 @@ class Runner:
     the contents of files that are not to be read from disk (standard input), by path; ``reader``
     reads the others, given the path and ``cwd``, and raises SourceError. ``draw`` makes the
     pictures of a report that has some. ``cached`` keeps outcomes on disk
-    and takes them from there.
+    and takes them from there; ``jobs`` is how many processes may be used.
     """
 
     cwd: Path
@@ -113,6 +113,7 @@ class Runner:
     reader: Callable[[Path, Path], Source] = read
     draw: Draw | None = None
     cached: bool = False
+    jobs: int = 1
 
     def run(self, discovery: Discovery) -> Report:
         """Analyse every project and put the outcomes together. Raises BaselineError."""
@@ -322,6 +323,7 @@ class Runner:
             runtime=files.settings.fix_style == "runtime",
             around=judges_comments(files.settings, judged),
             shared_filesystem=files.settings.shared_filesystem,
+            jobs=self.jobs,
         )
 
     def _pictures(

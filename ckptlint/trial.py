@@ -6,10 +6,9 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeGuard
 
-from ckptlint.analysis.likeness import likeness
+from ckptlint.analysis.seen import Looked
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
 from ckptlint.fault import Fault
@@ -22,16 +21,20 @@ from ckptlint.source import Source, SourceError
 Judge = Callable[[Survey], Iterable[Finding]]
 
 
+Identity = tuple[str, str, str, str]
+
+
 @dataclass
 class Trials:
     """Tries fixes on one analysed project.
 
-    ``judge`` turns a survey into findings, of all files and all rules; ``result`` is the survey of
-    the project as it is.
+    ``looked`` are the functions of the project that were looked at as they are, by file and name,
+    and ``before`` counts what was found in them; ``judge`` turns a survey into findings.
     """
 
     world: World
-    result: Survey
+    looked: Mapping[tuple[str, str], Looked]
+    before: Counter[Identity]
     judge: Judge
     _known: dict[tuple[Edit, ...], Survey | None] = field(default_factory=dict)
 
@@ -51,14 +54,10 @@ class Trials:
         if after is None:
             return False
         looked_at = {path for path, _ in after.looked} | {edit.span.path for edit in proposal.edits}
-        before = Counter({f: n for f, n in self._before.items() if f[1] in looked_at})
+        before = Counter({f: n for f, n in self.before.items() if f[1] in looked_at})
         left = Counter(found.identity for found in self.judge(after))
         gone = left[finding.identity] < before[finding.identity]
         return gone and not left - before and (proposal.replaces or self._same(after, fault))
-
-    @cached_property
-    def _before(self) -> Counter[tuple[str, str, str, str]]:
-        return Counter(found.identity for found in self.judge(self.result))
 
     def _same(self, after: Survey, fault: Fault | FileFault) -> bool:
         """Say whether the ranks that were let in make the same calls as before.
@@ -66,11 +65,11 @@ class Trials:
         A rewrite that lost a condition would clear the finding, but let them do more.
         """
         for key, looked in after.looked.items():
-            old = self.result.looked.get(key)
+            old = self.looked.get(key)
             for ranks in fault.present:
-                if old is not None and ranks in looked.traces and ranks in old.traces:
-                    was = likeness(old.traces[ranks], old.keys)
-                    if likeness(looked.traces[ranks], looked.keys) != was:
+                if old is not None and ranks.who in looked.likeness and ranks.who in old.likeness:
+                    likeness = looked.likeness[ranks.who]
+                    if likeness is None or likeness != old.likeness[ranks.who]:
                         return False
         return True
 
@@ -91,35 +90,35 @@ class Trials:
             return None
         replaced = [changed.get(name, source) for name, source in sources.items()]
         project = Project(replaced, self.world.project.root)
-        world = World(project, self.world.knowledge, holders=self.world.holders)
+        world = World(project, self.world.knowledge, self.world.holders)
         only = self._concerned(edits, sources) if narrow else None
         modules = [
             project.module(source)
             for source in self._around(changed, replaced)
             if only is None or any(path == source.display for path, _ in only)
         ]
-        return survey(world, modules, self.result.looked, only)
+        return survey(world, modules, self.looked, only)
 
     def _concerned(
         self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]
     ) -> set[tuple[str, str]]:
         """Return the changed functions and those that run one of them, by file and name."""
-        nodes: set[ast.AST] = set()
+        lines: set[tuple[str, int]] = set()
         found: set[tuple[str, str]] = set()
         for path, each in edits.items():
             module = self.world.project.module(sources[path])
             touched = {node for node in ast.walk(module.tree) if _within(node, each)}
             names = {node.name for node in touched}
-            nodes |= touched
+            lines |= {(path, node.lineno) for node in touched}
             found |= {(path, f.qualname) for f in module.functions if f.node in touched}
             found |= {
                 (file, name)
-                for file, name in self.result.looked
+                for file, name in self.looked
                 if file == path and (name == "<module>" or not names.isdisjoint(name.split(".")))
             }
-        for place, looked in self.result.looked.items():
-            if any(not nodes.isdisjoint(trace.functions) for trace in looked.traces.values()):
-                found.add(place)
+        found |= {
+            place for place, looked in self.looked.items() if not lines.isdisjoint(looked.functions)
+        }
         return found
 
     def _around(

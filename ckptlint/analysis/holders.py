@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ckptlint.analysis.reach import Mentions, Views
 from ckptlint.knowledge import Knowledge
@@ -69,10 +70,11 @@ class Holders:
     something that communicates and that few files mention.
     """
 
-    def __init__(self, project: Project, views: Views, knowledge: Knowledge) -> None:
+    def __init__(self, project: Project, knowledge: Knowledge) -> None:
         self._project = project
+        self._knowledge = knowledge
         self._lexicon = project.lexicon
-        self._views = views
+        self.views = Views()
         self._environment = knowledge.rank_variables
         self._importing = project.importing(knowledge.packages)
         self._concern: dict[Source, bool] = {}
@@ -94,6 +96,24 @@ class Holders:
         marked = self._marked(few, knowledge) | {each.source for each in self.modules}
         marked = set(filter(self.concerned, marked))
         self._spread(differing, marked.__contains__, _ROUNDS_WITHOUT_RANK)
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether the project may run as several ranks: it names a framework, or a variable that
+        holds the rank. What others write is of no interest."""
+        names = self._knowledge.import_roots | self._knowledge.rank_variables
+        return next(self._lexicon.mentioning(names), None) is not None
+
+    @cached_property
+    def looked_at(self) -> frozenset[Module]:
+        """The files in which ranks may get in each other's way: those that hold the rank, and those
+        whose ranks wait for each other."""
+        if not self.several:
+            return frozenset(self.modules)
+        waits = self.in_few_files(self._knowledge.waits)
+        sources = filter(self.concerned, self._lexicon.mentioning(waits))
+        waiting = map(self._project.parsed, sources)
+        return frozenset(self.modules) | {module for module in waiting if module}
 
     def concerned(self, source: Source) -> bool:
         """Say whether something that communicates may come into a file by its imports."""
@@ -208,7 +228,7 @@ class Holders:
         keywords = [k.arg for k in call.keywords if k.arg and self._carries(k.value, holding)]
         if not (places or keywords):
             return
-        view = self._views.of(module)
+        view = self.views.of(module)
         if isinstance(call.func, ast.Name):
             symbol = view.name(call.func.id)
             if isinstance(symbol, ClassDefinition) and "__init__" not in symbol.methods:

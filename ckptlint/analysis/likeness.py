@@ -12,17 +12,17 @@ _Tree = tuple[object, ...]
 _MAX_ITEMS = 20_000
 
 
-def likeness(trace: Trace, keys: Keys) -> object:
+def likeness(trace: Trace, keys: Keys) -> str | None:
     """Return what two traces of one function have in common when they make the same calls.
 
     Compound conditions are taken apart into single ones, and those are numbered in the order in
     which they are met, since their own numbers depend on where they stand. What follows an early
-    exit is the other arm of its condition. A trace with too many ways is like no other.
+    exit is the other arm of its condition. A trace with too many ways is like no other: None.
     """
     try:
-        return _numbered(_Reader(keys).calls(trace.items, {}, "return"), {})
+        return repr(_numbered(_Reader(keys).calls(trace.items, {}, "return"), {}))
     except _TooManyError:
-        return object()
+        return None
 
 
 class _TooManyError(Exception):

@@ -12,10 +12,10 @@ import ast
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
+from ckptlint.knowledge import AMBIGUOUS
 from ckptlint.project import ClassDefinition, Function, Import, Module
 
 _HOPS = 6
-AMBIGUOUS = frozenset({"copy", "dump", "link", "move", "remove", "rename", "replace", "save"})
 
 
 class View:
@@ -192,11 +192,14 @@ def _opens_to_write(node: ast.Call) -> bool:
 
 
 class Views:
-    """What is known of modules and functions without executing them, remembered."""
+    """What is known of modules and functions without executing them, remembered.
 
-    def __init__(self) -> None:
+    Of ``others`` the identifiers in each piece of syntax are taken over, which depend on nothing.
+    """
+
+    def __init__(self, others: Views | None = None) -> None:
         self._views: dict[Module, View] = {}
-        self._mentions: dict[ast.AST, Mentions] = {}
+        self._mentions: dict[ast.AST, Mentions] = others._mentions if others is not None else {}
 
     def of(self, module: Module) -> View:
         """Return what a module can see."""

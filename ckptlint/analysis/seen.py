@@ -17,6 +17,7 @@ from ckptlint.analysis.disagree import disagreements
 from ckptlint.analysis.files import contentions
 from ckptlint.analysis.frame import NEXT, RAISE, Result
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import FIRST, RankClass
 from ckptlint.analysis.sequences import Trace
@@ -43,6 +44,20 @@ class Entry:
     @property
     def node(self) -> ast.AST:
         return self.site.node
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What came of looking at one function, to be compared with what comes of it later.
+
+    ``parts`` is false where only files were of interest. ``likeness`` tells what each rank class
+    does (see :mod:`~ckptlint.analysis.likeness`; None: too much to tell); ``functions`` are those
+    that were run, by file and line.
+    """
+
+    parts: bool
+    likeness: Mapping[str, str | None]
+    functions: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -77,10 +92,19 @@ class Seen:
 
     @cached_property
     def inlined(self) -> frozenset[ast.AST]:
-        """The functions whose bodies were followed."""
-        return frozenset[ast.AST]().union(*(trace.functions for trace in self.full.values())) - {
-            self.entry.node
-        }
+        """The definitions of the functions whose bodies were followed."""
+        followed = {each.node for trace in self.full.values() for each in trace.functions}
+        return frozenset(followed) - {self.entry.node}
+
+    @property
+    def looked(self) -> Looked:
+        """What is kept of it when the syntax is not."""
+        ran = {each for trace in self.traces.values() for each in trace.functions}
+        return Looked(
+            self.entry.parts,
+            {ranks.who: likeness(trace, self.means.keys) for ranks, trace in self.traces.items()},
+            frozenset((each.module.source.display, each.node.lineno) for each in ran),
+        )
 
     @cached_property
     def divergences(self) -> tuple[Divergence, ...]:

@@ -8,7 +8,6 @@ the loop turn, the loop or the function that it is in. Ranks do not wait for eac
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -298,12 +297,12 @@ class Trace:
         return Trace(kept)
 
     @cached_property
-    def functions(self) -> frozenset[ast.AST]:
-        """The definitions of the functions whose bodies were spliced in, at any depth."""
-        found: set[ast.AST] = set()
+    def functions(self) -> frozenset[Function]:
+        """The functions whose bodies were spliced in, at any depth."""
+        found: set[Function] = set()
         for item in self.items:
             if isinstance(item, Scope):
-                found.add(item.function.node)
+                found.add(item.function)
                 found |= item.body.functions
             elif isinstance(item, Loop):
                 found |= item.body.functions

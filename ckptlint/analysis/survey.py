@@ -18,7 +18,7 @@ from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
-from ckptlint.analysis.seen import Entry, Means, Seen, joined, together
+from ckptlint.analysis.seen import Entry, Looked, Means, Seen, joined, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.values import NONE, Instance, Site
@@ -80,18 +80,6 @@ class Contended:
     def standing(self) -> tuple[bool, int]:
         """Which of two that are the same fault is told: a likely one, near to the access."""
         return (not self.likely, len(self.contention.visit.chain))
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What each rank class does in one function, and the conditions in it.
-
-    ``parts`` is false where only files were of interest.
-    """
-
-    traces: Mapping[RankClass, Trace]
-    keys: Keys
-    parts: bool
 
 
 @dataclass(frozen=True)
@@ -183,7 +171,7 @@ def survey(
         complaints.extend(surveyor.complaints)
         for seen in surveyor.seen:
             place = (module.source.display, seen.entry.name)
-            looked[place] = Looked(seen.traces, surveyor.keys, seen.entry.parts)
+            looked[place] = seen.looked
     return Survey(tuple(told.values()), tuple(contended.values()), tuple(complaints), looked)
 
 
@@ -355,7 +343,7 @@ class _Surveyor:
         What a rank test of a caller makes is shown there.
         """
         return found.kind == "all" and any(
-            scope.function.module in self.world.looked_at
+            scope.function.module in self.world.holders.looked_at
             and self.world.shares(
                 scope.function.module, scope.function.node, _class_of(scope.function)
             )

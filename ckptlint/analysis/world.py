@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from ckptlint.analysis.attributes import Attributes, Writers
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.partings import Partings
-from ckptlint.analysis.reach import AMBIGUOUS, Mentions, Reach, View, Views, owned, resolve
+from ckptlint.analysis.reach import Mentions, Reach, View, Views, owned, resolve
 from ckptlint.analysis.values import Site
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import (
@@ -57,20 +56,17 @@ class World:
     """One project under analysis: what is known of it before anything is executed.
 
     With ``failures``, an exception under a rank test is a way out of the function like any other,
-    instead of a path that is none. ``holders`` are those of the same project, where they are known.
+    instead of a path that is none.
     """
 
     def __init__(
-        self,
-        project: Project,
-        knowledge: Knowledge,
-        failures: bool = False,
-        holders: Holders | None = None,
+        self, project: Project, knowledge: Knowledge, holders: Holders, failures: bool = False
     ) -> None:
         self.failures = failures
         self.project = project
         self.knowledge = knowledge
-        self._views = Views()
+        self.holders = holders
+        self._views = Views(holders.views)
         self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
         self._descendants: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
         self._mentioned: dict[frozenset[str], bool] = {}
@@ -81,36 +77,13 @@ class World:
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
         self._giving = Reach(self._views, knowledge.givers)
         self._wrapping = Reach(self._views, knowledge.wrappers)
-        self.holders = holders or Holders(project, self._views, knowledge)
         self._acting = Reach(self._views, knowledge.acting)
         self._partings = Partings(project, self._views, self.holders, self._acting, knowledge)
         self._differing = Reach(self._views, self.holders.names)
-        self._writing = Reach(self._views, _writers(knowledge) if self._several else frozenset())
-        self._readers = _readers(knowledge) if self._several else frozenset()
+        several = self.holders.several  # what a project of one rank writes is of no interest
+        self._writing = Reach(self._views, knowledge.writers if several else frozenset())
+        self._readers = knowledge.readers if several else frozenset()
         self._attributes = Attributes(self._tells)
-
-    @cached_property
-    def _several(self) -> bool:
-        """Whether the project may run as several ranks: it names a framework, or a variable that
-        holds the rank. What others write is of no interest."""
-        names = self.knowledge.import_roots | self.knowledge.rank_variables
-        return next(self.project.lexicon.mentioning(names), None) is not None
-
-    @cached_property
-    def looked_at(self) -> frozenset[Module]:
-        """The files in which ranks may get in each other's way: those that hold the rank, and those
-        whose ranks wait for each other."""
-        if not self._several:
-            return frozenset(self.holders.modules)
-        waits = frozenset(
-            full.rpartition(".")[2]
-            for full, records in self.knowledge.calls.items()
-            if any(record.effect == "barrier" for record in records)
-        )
-        waits = self.holders.in_few_files(waits)
-        sources = filter(self.holders.concerned, self.project.lexicon.mentioning(waits))
-        waiting = map(self.project.parsed, sources)
-        return frozenset(self.holders.modules) | {module for module in waiting if module}
 
     def mentions(self, node: ast.AST) -> Mentions:
         """Return the identifiers of a piece of syntax."""
@@ -345,37 +318,3 @@ def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:
             for child in statement.body
         )
     )
-
-
-def _writers(knowledge: Knowledge) -> frozenset[str]:
-    """Return the identifiers by which a function changes a file, or loads a state."""
-    found: set[str] = set()
-    for full, records in knowledge.calls.items():
-        if any(
-            r.path and (r.who == "one" or (r.who, r.effect) == ("any", "load")) for r in records
-        ):
-            owner, _, last = full.rpartition(".")
-            if last in AMBIGUOUS and owner not in knowledge.classes:
-                found.update((f"{owner.rpartition('.')[2]}.{last}", f"np.{last}"))
-            elif last == "open":
-                found.add("open()")
-            elif last != "__init__" and last not in AMBIGUOUS:
-                found.add(last)
-    return frozenset(found)
-
-
-def _readers(knowledge: Knowledge) -> frozenset[str]:
-    """Return the identifiers by which a file is read, and by which a rank gets a part of its own.
-
-    Looking whether there is a file gives what is not worth executing a statement for.
-    """
-    looking = {full.rpartition(".")[2] for full, d in knowledge.divergent.items() if not d.part}
-    parts = {full.rpartition(".")[2] for full, d in knowledge.divergent.items() if d.part}
-    return (
-        frozenset(
-            full.rpartition(".")[2]
-            for full, records in knowledge.calls.items()
-            if any(r.who == "any" and r.path and r.effect == "read" for r in records)
-        )
-        - looking
-    ) | parts

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ckptlint import evidence
 from ckptlint.analysis.frame import Arguments, Frame
+from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import FIRST, OTHER, RankClass
@@ -69,7 +70,7 @@ def _sight(request: Request, source: Source, line: int, column: int) -> Sight | 
         variable = knowledge.environment.get(str(node.value))
         return None if variable is None else Sight(source.span(node), (variable,))
     project = Project(request.sources, request.root)
-    world = World(project, knowledge)
+    world = World(project, knowledge, Holders(project, knowledge))
     module = project.module(source)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return _hook(world, module, node)

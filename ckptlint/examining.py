@@ -1,0 +1,175 @@
+"""Looking at one file of a project: its findings and the fixes for them, as plain data.
+
+Each file is looked at with nothing remembered from the others. So what comes of it depends on no
+order, can be found out in another process, and can be kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from ckptlint import evidence
+from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.seen import Looked
+from ckptlint.analysis.survey import Survey, survey
+from ckptlint.analysis.world import World
+from ckptlint.fault import Fault
+from ckptlint.file_fault import FileFault
+from ckptlint.finding import Finding, Fix
+from ckptlint.fixing import Proposal, runtime_calls
+from ckptlint.knowledge import Knowledge
+from ckptlint.project import Project
+from ckptlint.request import Request, not_analysed
+from ckptlint.siblings import Siblings
+from ckptlint.source import Source
+from ckptlint.trial import Identity, Trials
+from ckptlint_rules import RULES
+
+_FAILURES = "CKP110"  # the rule that looks at exceptions, which are no paths for the others
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the rules say of one fault.
+
+    ``key`` is equal for what several files have to say of the same fault, of which that of the
+    lowest ``standing`` is told. ``plain`` are the ``findings`` before neighbours were looked at.
+    """
+
+    key: str
+    standing: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    plain: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of looking at one file, and the functions in it that were looked at, by name.
+
+    ``complaints`` tell of functions that were not analysed, and of files that were needed and
+    could not be read.
+    """
+
+    told: tuple[Told, ...]
+    complaints: tuple[Finding, ...]
+    looked: Mapping[str, Looked]
+
+
+Wanted = Collection[tuple[str, str]]  # faults by their keys, with the codes of rules
+Fixes = Mapping[tuple[str, str], Fix | None]
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """Looks at the files of one project."""
+
+    request: Request
+    project: Project
+    knowledge: Knowledge
+    holders: Holders
+
+    @cached_property
+    def backends(self) -> frozenset[str]:
+        """The backends that the project shows."""
+        if self.request.backends is not None:
+            return self.request.backends
+        return evidence.backends(self.request.root, self.request.sources, self.knowledge)
+
+    def unread(self) -> Iterator[Finding]:
+        """Tell of the files that were needed so far and could not be read."""
+        for source, error in self.project.broken.items():
+            yield not_analysed(source.display, error.reason, error.line, error.cell)
+
+    def examine(self, source: Source) -> Examined:
+        """Look at one file (raises SourceError)."""
+        module = self.project.module(source)
+        world = World(self.project, self.knowledge, self.holders)
+        result = survey(world, [module])
+        told = self._told(world, result, self._codes)
+        if _FAILURES in self.request.codes:
+            failing = World(self.project, self.knowledge, self.holders, failures=True)
+            told = chain(told, self._told(failing, survey(failing, [module]), (_FAILURES,)))
+        complaints = tuple(
+            not_analysed(
+                each.site.module.source.display,
+                f"{each.function} {each.reason}",
+                getattr(each.site.node, "lineno", 1),
+            )
+            for each in result.complaints
+        )
+        looked = {name: each for (_, name), each in result.looked.items()}
+        return Examined(tuple(told), (*self.unread(), *complaints), looked)
+
+    def fixes(
+        self,
+        source: Source,
+        wanted: Wanted,
+        looked: Mapping[tuple[str, str], Looked],
+        before: Counter[Identity],
+    ) -> Fixes:
+        """Look at a file once more, and return what cures some of the faults that it told.
+
+        ``looked`` are the functions of all files that were looked at, ``before`` counts what was
+        found in them.
+        """
+        world = World(self.project, self.knowledge, self.holders)
+        trials = Trials(world, looked, before, self._judged)
+        return {
+            (key, code): trials.first(self._proposals(fault, code), fault, finding)
+            for key, _, fault in self._faults(survey(world, [self.project.module(source)]))
+            for code, finding in _findings(fault, self._codes)
+            if (key, code) in wanted
+        }
+
+    @property
+    def _codes(self) -> Collection[str]:
+        return [code for code in self.request.codes if code != _FAILURES]
+
+    def _told(self, world: World, result: Survey, codes: Collection[str]) -> Iterator[Told]:
+        siblings = Siblings(world)
+        for key, standing, fault in self._faults(result):
+            plain = tuple(finding for _, finding in _findings(fault, codes))
+            told = plain
+            if isinstance(fault, Fault):
+                told = tuple(siblings.told(fault, finding) for finding in plain)
+            if plain:
+                yield Told(f"{key} on failure" if world.failures else key, standing, told, plain)
+
+    def _faults(self, result: Survey) -> Iterator[tuple[str, tuple[int, ...], Fault | FileFault]]:
+        """Yield each fault with its key and its standing."""
+        for located in result.located:
+            fault = Fault(located.divergence, located.function, self.backends)
+            if not fault.excused:
+                yield repr(located.key), (located.divergence.depth,), fault
+        for contended in result.contended:
+            file_fault = FileFault(contended, self.request.shared_filesystem, self.backends)
+            yield repr(contended.key), contended.standing, file_fault
+
+    def _judged(self, result: Survey) -> Iterator[Finding]:
+        for _, _, fault in self._faults(result):
+            for _, finding in _findings(fault, self._codes):
+                yield finding
+
+    def _proposals(self, fault: Fault | FileFault, code: str) -> Iterable[Proposal]:
+        module = RULES[code]
+        proposals = module.proposals(fault, self.knowledge)
+        if self.request.runtime and module.fix is not None and isinstance(fault, Fault):
+            return chain(runtime_calls(fault, self.knowledge), proposals)
+        return proposals
+
+
+def _findings(fault: Fault | FileFault, codes: Collection[str]) -> Iterator[tuple[str, Finding]]:
+    """Yield what the rules say of a fault, by their codes."""
+    for code, module in RULES.items():
+        if code not in codes:
+            continue
+        if isinstance(fault, FileFault):
+            finding = module.check_files(fault) if module.check_files is not None else None
+        else:
+            finding = module.check(fault) if module.check is not None else None
+        if finding is not None:
+            yield code, finding
