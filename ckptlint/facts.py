@@ -58,7 +58,9 @@ class Call:
     every rank after the call, ``differs`` those whose value only the root has then. ``unless`` maps
     an argument name to a value under which the call is local, ``when`` to the values one of which
     it must have for the record to hold.
-    ``property`` marks an attribute that communicates when it is read.
+    ``property`` marks an attribute that communicates when it is read. ``everyday`` says that
+    programs of one process make the call as well, so that it shows no ranks; ``once`` that it
+    leaves alone what is there already.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Call:
     guards_writes: bool = False
     context: bool = False
     property: bool = False
+    everyday: bool = False
+    once: bool = False
     unless: Mapping[str, Any] = field(default_factory=dict)
     when: Mapping[str, Any] = field(default_factory=dict)
     versions: str = ""
@@ -106,7 +110,8 @@ class Returns:
 class Class:
     """A class: its bases, the types of its attributes, and names that conventionally hold one.
 
-    ``settings`` says that what its constructor is given decides what a call does that receives it.
+    ``settings`` says that what its constructor is given decides what a call does that receives it;
+    ``single`` are arguments one of whose values says that the program is one process.
     """
 
     name: str
@@ -114,6 +119,7 @@ class Class:
     attributes: Mapping[str, str] = field(default_factory=dict)
     usual_names: tuple[str, ...] = ()
     settings: bool = False
+    single: Mapping[str, Any] = field(default_factory=dict)
     framework: str = ""
 
 

@@ -17,6 +17,7 @@ from ckptlint.fault import span_of, spelled
 from ckptlint.finding import Confidence, Finding, Related
 from ckptlint.rule import Rule
 
+_MAX_CALLS = 5
 _DOES = {
     "write": "writes the same file",
     "create": "creates the same folder or link",
@@ -146,6 +147,8 @@ class FileFault:
         ]
         if self.place.key != self.item.site.key:
             places.append(Related(span_of(self.item.site), f"{self.operation} is called here"))
+        for call in self.contended.calls[:_MAX_CALLS]:
+            places.append(Related(span_of(call), "every rank calls it here"))
         for level in self.contention.visit.levels[:2]:
             truth = "true" if level.test.taken else "false"
             who = " and ".join(ranks.who for ranks in self.contention.present)

@@ -398,7 +398,8 @@ class Knowledge:
 
     @cached_property
     def readers(self) -> frozenset[str]:
-        """Identifiers by which a file is read, and by which a rank gets a part of its own.
+        """Identifiers by which a file is read, by which a rank gets a part of its own, and by which
+        one gets what is a file or has methods that change files.
 
         Looking whether there is a file gives what is not worth executing a statement for.
         """
@@ -409,7 +410,19 @@ class Knowledge:
             for full, records in self.calls.items()
             if any(r.who == "any" and r.path and r.effect == "read" for r in records)
         )
-        return (reading - looking) | parts
+        owners = {"io.IOBase"} | {
+            full.rpartition(".")[0]
+            for full, records in self.calls.items()
+            if any(record.who == "one" and record.path for record in records)
+        }
+        handles = {name for name in self.classes if not owners.isdisjoint(self.mro(name))}
+        makers = {
+            full
+            for full, returns in self.returns.items()
+            if any(self.canonical(kind) in handles for kind in returns.types)
+        }
+        giving = {full.rpartition(".")[2] for full in handles | makers}
+        return (reading - looking) | parts | giving
 
     @cached_property
     def waits(self) -> frozenset[str]:

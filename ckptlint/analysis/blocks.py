@@ -19,7 +19,9 @@ from ckptlint.analysis.sequences import (
 )
 from ckptlint.analysis.statements import Statements
 from ckptlint.analysis.values import (
+    APART,
     NONE,
+    TRUE,
     Divergent,
     FunctionValue,
     GuardMaker,
@@ -123,7 +125,8 @@ class Blocks(Statements):
                 frame.trace.append(self.synchronisation(frame, guard, site))
             self._bind_context(frame, item, value)
             if test is None:
-                return self._enter(frame, node, index + 1)
+                with self.within({APART: TRUE}):
+                    return self._enter(frame, node, index + 1)
             frame.scopes |= test.rank.scopes
             if not test.taken:
                 return NEXT

@@ -14,6 +14,7 @@ from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.guards import Guards
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.values import (
+    APART,
     LAZILY,
     NONE,
     ClassValue,
@@ -136,7 +137,7 @@ class ExternalCaller(Guards):
                 group = self._group(record, arguments)
                 handed = self.handed(frame, site)
                 frame.trace.append(Operation(site, record, group, certain, guards, handed, path))
-        elif path is not None and not record.guards_writes:
+        elif path is not None and not record.guards_writes and APART not in self.settings:
             certain = certain and not record.name.startswith("*")
             frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))
         for position in record.clears:
@@ -181,6 +182,8 @@ class ExternalCaller(Guards):
         """Say whether a collective does nothing here, or is given a model that is whole still."""
         if record.name in self.settings or (record.effect == "setup" and LAZILY in self.settings):
             return True
+        if isinstance(callee.owner, Object) and self._is_single(callee.owner):
+            return True
         return (
             record.effect == "gather"
             and callee.owner is None
@@ -188,6 +191,11 @@ class ExternalCaller(Guards):
             and isinstance(site.node, ast.Call)
             and self.world.wrapped_later(frame.module, frame.function.node, site.node)
         )
+
+    def _is_single(self, made: Object) -> bool:
+        """Say whether what an object was made with says that there is one process."""
+        single = self.knowledge.classes[made.name].single if made.settings else {}
+        return any(value in single.get(setting, ()) for setting, value in made.settings)
 
     def _differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""

@@ -8,9 +8,7 @@ each other.
 from __future__ import annotations
 
 import ast
-import re
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ckptlint.analysis.contention import Contention, changes
@@ -18,19 +16,19 @@ from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import HELD, NAMED, RESULT, SHARE, Origins, words_of
 from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
-from ckptlint.analysis.sequences import Access, Operation, Trace
+from ckptlint.analysis.sequences import Access, Operation, Scope, Trace
 from ckptlint.analysis.steps import places
 from ckptlint.analysis.values import Const, Value
 from ckptlint.analysis.visits import Visit, visits
+from ckptlint.analysis.waits import counts, may_wait, shapes
 from ckptlint.project import Function
 
 _RANKS = frozenset({"global", "node", "group", "member", "last"})
 _ALIKE = frozenset({RESULT})
+_LEADERS = frozenset(
+    {"node"}
+)  # what is made of the rank within the node is equal on the first ones
 _GUESSED = frozenset({HELD, NAMED, SHARE, RESULT})
-_WAITS = re.compile(
-    "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
-    "|train|wait|zero"
-)
 
 
 def contentions(
@@ -78,6 +76,7 @@ class _Comparison:
         yield from self._by_nodes()
         yield from self._unordered()
         yield from self._paths()
+        yield from self._folders()
 
     # -- the same file ---------------------------------------------------------------------------
 
@@ -90,7 +89,10 @@ class _Comparison:
         }
         before, after = self._waits
         theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if changes(v)}
+        done: set[tuple[str, int]] = set()
         for visit in self.first:
+            if self._is_done(visit, done):
+                continue
             if (
                 changes(visit)
                 and theirs.get((visit.key, frozenset(visit.conditions))) == before[visit.order]
@@ -104,6 +106,17 @@ class _Comparison:
                 shown = shown and not self._close(visit)
                 yield Contention("all", visit, tuple(self.seen), shown, meeting=meeting)
 
+    def _is_done(self, visit: Visit, done: set[tuple[str, int]]) -> bool:
+        """Say whether a call before this one, added to ``done``, leaves it nothing to do."""
+        item = visit.item
+        if not (isinstance(item, Access) and item.call.once):
+            return False
+        what = (item.call.name, self.keys.of(item.path))
+        if what in done:
+            return True
+        done.add(what)
+        return False
+
     def _meeting(self, visit: Visit) -> Visit | None:
         """Return the nearest collective of all ranks, made by a function on the way to the access:
         best one that no condition keeps from both."""
@@ -111,6 +124,7 @@ class _Comparison:
             v
             for v in self.first
             if isinstance(v.item, Operation)
+            and not v.item.call.everyday
             and not v.levels
             and places(v.chain) == places(visit.chain[: len(v.chain)])
             and not v.contradicts(visit)
@@ -131,7 +145,7 @@ class _Comparison:
                 and visit.key in self.places[NODE_LEADER]
                 and visit.key not in self.places[OTHER]
                 and all(level.test.rank.scopes == {"node"} for level in visit.levels)
-                and self._shared(visit)
+                and self._shared(visit, _LEADERS)
             ):
                 yield Contention("node", visit, (FIRST, NODE_LEADER), True)
 
@@ -140,16 +154,23 @@ class _Comparison:
         assert isinstance(visit.item, Access)
         made_of = self.origins.of(visit.item.path)
         conditions = (self.origins.of_key(key) for key, _ in visit.conditions)
-        return not self.origins.close.isdisjoint(made_of.union(*conditions))
+        asked = frozenset[str]().union(*conditions)
+        return SHARE in asked or not self.origins.close.isdisjoint(made_of | asked)
 
-    def _shared(self, visit: Visit) -> bool:
-        """Say whether every rank that gets here may mean the same file."""
+    def _shared(self, visit: Visit, alike: frozenset[str] = frozenset()) -> bool:
+        """Say whether every rank that gets here may mean the same file.
+
+        ``alike`` are origins that are equal on all ranks concerned.
+        """
         assert isinstance(visit.item, Access)
-        if _harmless(visit.item.path) or self._differing(visit.item.path):
+        if any(map(_for_one_process, visit.chain)):
+            return False
+        if _harmless(visit.item.path) or self._differing(visit.item.path) - alike:
             return False
         if any(not level.test.rank.exact for level in visit.levels):
             return False
-        return not any(self.origins.of_key(k) - self.origins.close for k, _ in visit.conditions)
+        agreed = self.origins.close | {SHARE} | alike
+        return not any(self.origins.of_key(key) - agreed for key, _ in visit.conditions)
 
     def _differing(self, path: Value) -> frozenset[str]:
         return self.origins.of(path) - _ALIKE - self.origins.close
@@ -172,7 +193,7 @@ class _Comparison:
             for use in self.rest:
                 if not isinstance(use.item, Access) or not self._same(write, use):
                     continue
-                if use.key in polled or _may_wait(write, use, known):
+                if use.key in polled or may_wait(write, use, known):
                     continue
                 mine = own.get(use.key)
                 before = first[write.order]
@@ -188,13 +209,13 @@ class _Comparison:
         """Count the collectives before each visit in which the ranks meet: those in one place, and
         those of a function in which they make the same ones, be it in different places."""
         common = self.places[FIRST] & self.places[OTHER]
-        first, rest = _shapes(self.first), _shapes(self.rest)
+        first, rest = shapes(self.first), shapes(self.rest)
         alike = {chain for chain, shapes in first.items() if rest.get(chain) == shapes}
 
         def meets(visit: Visit) -> bool:
             return visit.key in common or places(visit.chain) in alike
 
-        return _counts(self.first, meets), _counts(self.rest, meets)
+        return counts(self.first, meets), counts(self.rest, meets)
 
     def _same(self, write: Visit, use: Visit) -> bool:
         assert isinstance(write.item, Access)
@@ -206,7 +227,7 @@ class _Comparison:
             return False
         return mine == theirs
 
-    # -- paths of collectives ------------------------------------------------------------------
+    # -- paths that differ ----------------------------------------------------------------------
 
     def _paths(self) -> Iterator[Contention]:
         for visit in self.first:
@@ -219,59 +240,41 @@ class _Comparison:
             if found:
                 yield Contention("path", visit, tuple(self.seen), True, None, found)
 
-
-def _shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
-    """Return the collectives that each function on the way makes itself, in order."""
-    shapes: dict[object, list[object]] = defaultdict(list)
-    for visit in found:
-        if isinstance(visit.item, Operation):
-            shapes[places(visit.chain)].append(visit.item.shape)
-    return shapes
+    def _folders(self) -> Iterator[Contention]:
+        """Find folders that every rank makes, under a name on which ranks may agree or not: it is
+        neither the one of all nor one of each."""
+        for visit in self.first:
+            item = visit.item
+            if not isinstance(item, Access) or visit.levels or visit.key not in self.places[OTHER]:
+                continue
+            if (item.call.who, item.call.effect) != ("any", "create"):
+                continue
+            made_of = self.origins.of(item.path)
+            found = (made_of & self.origins.close) - {HELD}
+            if found and made_of <= found | {HELD} | _ALIKE:
+                yield Contention("path", visit, tuple(self.seen), False, None, found)
 
 
 def _removes(visit: Visit) -> bool:
     return visit.item.call.effect in ("delete", "rename")
 
 
-def _may_wait(one: Visit, two: Visit, known: Container[ast.AST]) -> bool:
-    """Say whether a call between two accesses has a name that speaks of waiting for each other.
-
-    What the ``known`` calls do is told by the traces.
-    """
-    depth = 0
-    for mine, theirs in zip(one.chain, two.chain, strict=False):
-        if mine.site.key != theirs.site.key:
-            break
-        depth += 1
-    a, b = (v.chain[depth].site if len(v.chain) > depth else v.item.site for v in (one, two))
-    if a.module is not b.module:
-        return True
-    body = one.chain[depth - 1].function.node if depth else a.module.tree
-    start, end = sorted((a.key[1], b.key[1]))
+def _for_one_process(scope: Scope) -> bool:
+    """Say whether a call gives a parameter that is named after the rank a number: who does so
+    runs in one process what each of several would be given its own number for."""
+    node = scope.site.node
+    if not isinstance(node, ast.Call):
+        return False
+    given = [(keyword.arg or "", keyword.value) for keyword in node.keywords]
+    parameters = [each.arg for each in scope.function.node.args.args]
+    if scope.function.owner is not None:
+        parameters = parameters[1:]
+    given += zip(parameters, node.args, strict=False)
     return any(
-        isinstance(node, ast.Call)
-        and start <= node.lineno <= end
-        and node not in known
-        and node not in (a.node, b.node)
-        and any(map(_WAITS.fullmatch, words_of(_called(node.func))))
-        for node in ast.walk(body)
+        isinstance(value, ast.Constant) and type(value.value) is int and "rank" in words_of(name)
+        for name, value in given
     )
-
-
-def _called(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _harmless(path: Value) -> bool:
     return isinstance(path, Const) and str(path.value).startswith("/dev/")
-
-
-def _counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> list[int]:
-    """Return for each visit how many collectives in which ranks meet come before it."""
-    counts: list[int] = []
-    count = 0
-    for visit in found:
-        counts.append(count)
-        if isinstance(visit.item, Operation) and meets(visit):
-            count += 1
-    return counts

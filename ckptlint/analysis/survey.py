@@ -60,21 +60,22 @@ class Contended:
     """A contention, the function and the place in which it is shown.
 
     ``likely`` when some function on the way shows that there are several ranks, and all calls of
-    these functions were followed.
+    these functions were followed; ``calls`` are those by which every rank gets there.
     """
 
     contention: Contention
     function: str
     place: Site
     likely: bool
+    calls: tuple[Site, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two of them the same fault: the access, or for what a function without ranks
-        does on every rank, the call of it."""
+        """What makes two of them the same fault: the place, and what is done there to which file by
+        whom. What a function does on every rank to several files is one fault of its call."""
         found = self.contention
-        site = self.place if found.kind == "all" else found.visit.item.site
-        return (found.kind, site.key, found.other and found.other.key)
+        done = [each.item.call.name for each in (found.visit, found.other) if each is not None]
+        return (found.kind, self.place.key, *(done if found.kind != "all" else ()))
 
     @property
     def standing(self) -> tuple[bool, int]:
@@ -297,15 +298,7 @@ class _Surveyor:
 
     def contended(self) -> Iterator[Contended]:
         """Tell what was found about files; what a function does is right or wrong by its callers,
-        who may call it on one rank only, and is told there where nobody else would.
-
-        Where no rank test and no collective is met, nothing shows that there are several ranks.
-        """
-        if not (
-            any(interpreter.decided for interpreter in self.interpreters.values())
-            or any(trace.acts for each in self.seen for trace in each.traces.values())
-        ):
-            return
+        who may call it on one rank only, and is told there where nobody else would."""
         for each in self.seen:
             for found in each.contentions:
                 if self._told_within(found):
@@ -313,7 +306,18 @@ class _Surveyor:
                 likely = self._stands(each, found)
                 if likely is not None:
                     place, function = _place(found, each.entry)
-                    yield Contended(found, function, place, likely)
+                    calls = tuple(dict.fromkeys(self._calls(each.entry, found)))
+                    yield Contended(found, function, place, likely, calls)
+
+    def _calls(self, entry: Entry, found: Contention) -> Iterator[Site]:
+        """Yield the calls by which all ranks get to what they do in each other's way."""
+        if found.kind == "all":
+            for caller in self._callers(entry):
+                for theirs in caller.contentions:
+                    if theirs.key == found.key:
+                        for scope in theirs.visit.chain:
+                            if scope.function.node is entry.node:
+                                yield scope.site
 
     def _stands(self, seen: Seen, found: Contention) -> bool | None:
         """Say whether every rank gets to a contention from where a program begins, as far as its
@@ -328,7 +332,9 @@ class _Surveyor:
         callers = list(self._callers(seen.entry))
         followed = not self._elsewhere(seen.entry, callers)
         if not callers:
-            return followed and found.shown
+            # Who makes an object may do so on one rank first, unless making it takes all of them.
+            known = not _constructs(seen.entry) or found.meeting is not None
+            return followed and found.shown and known
         above = {
             self._stands(caller, theirs)
             for caller in callers
@@ -472,6 +478,11 @@ def _function_at(divergence: Divergence, entry: Entry) -> str:
     if 0 < depth <= len(chain):
         return chain[depth - 1].function.qualname
     return entry.name
+
+
+def _constructs(entry: Entry) -> bool:
+    """Say whether a function runs where an object of its class is made."""
+    return entry.function is not None and entry.function.name in ("__init__", "__post_init__")
 
 
 def _class_of(function: Function) -> ast.AST | None:

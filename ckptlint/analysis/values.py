@@ -269,11 +269,13 @@ class Table(Value):
 
 
 # Values of module variables while a block is executed, by module and name; and the calls that do
-# nothing there, by their names. ``LAZILY`` stands for all set-up, where something is made once.
+# nothing there, by their names. ``LAZILY`` stands for all set-up, where something is made once, and
+# ``APART`` for what ranks do to files one after the other.
 Setting: TypeAlias = tuple[Module, str] | str
 Settings: TypeAlias = Mapping[Setting, Value]
 
 LAZILY = "lazily"
+APART = "apart"
 
 NONE = Const(None)
 TRUE = Const(True)

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds collective saves and loads whose path, folder or tag is computed from the rank, the clock, a
-random number, a temporary name or the process.
+random number, a temporary name or the process; and, as advice (*possible*), folders that every rank
+makes under a name that holds the time.
 
 ## Why is this bad?
 
@@ -68,13 +69,21 @@ RULE = Rule(
     page=__doc__,
 )
 
+_HELP = "compute the path on rank 0 and broadcast it"
+
 
 def check_files(fault: FileFault) -> Finding | None:
     """Report a path that is made of what differs between ranks."""
     if fault.kind != "path":
         return None
+    if fault.call.effect == "create":
+        message = (
+            f"every rank reaches {fault.operation}{fault.chain}, and the name of the folder "
+            f"depends on {fault.origins}: ranks that come at another moment make another folder"
+        )
+        return fault.finding(RULE, message, _HELP, Confidence.POSSIBLE)
     message = (
         f"every rank reaches {fault.operation}{fault.chain}, but its path depends on "
         f"{fault.origins}: the ranks do not mean the same checkpoint"
     )
-    return fault.finding(RULE, message, "compute the path on rank 0 and broadcast it")
+    return fault.finding(RULE, message, _HELP)

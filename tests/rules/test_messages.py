@@ -71,6 +71,11 @@ def test_every_call_on_the_way_is_named_and_shown() -> None:
     assert [line for _, line, _ in places(name)] == [25, 20, 15]
 
 
+def test_the_calls_by_which_every_rank_comes_to_a_file_are_shown() -> None:
+    calls = places("CKP201/bad_helper_of_a_helper")
+    assert ("bad_helper_of_a_helper.py", 14, "every rank calls it here") in calls
+
+
 def test_the_exit_comes_before_the_test_that_leads_to_it() -> None:
     assert places("CKP104/bad_early_return") == [
         ("bad_early_return.py", 13, "every other rank leaves here (return)"),

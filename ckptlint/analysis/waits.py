@@ -1,0 +1,70 @@
+"""What keeps the accesses of ranks apart in time: the collectives in which they meet."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Mapping, Sequence
+
+from ckptlint.analysis.origins import words_of
+from ckptlint.analysis.sequences import Operation
+from ckptlint.analysis.steps import places
+from ckptlint.analysis.visits import Visit
+
+_WAITS = re.compile(
+    "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
+    "|train|wait|zero"
+)
+
+
+def shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
+    """Return the collectives that each function on the way makes itself, in order."""
+    made: dict[object, list[object]] = defaultdict(list)
+    for visit in found:
+        if isinstance(visit.item, Operation):
+            made[places(visit.chain)].append(visit.item.shape)
+    return made
+
+
+def counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> list[int]:
+    """Return for each visit how many collectives in which ranks meet come before it.
+
+    One that is reached in several ways is met in one of them.
+    """
+    before: list[int] = []
+    met: set[object] = set()
+    for visit in found:
+        before.append(len(met))
+        if isinstance(visit.item, Operation) and meets(visit):
+            met.add(visit.key)
+    return before
+
+
+def may_wait(one: Visit, two: Visit, known: Container[ast.AST]) -> bool:
+    """Say whether a call between two accesses has a name that speaks of waiting for each other.
+
+    What the ``known`` calls do is told by the traces.
+    """
+    depth = 0
+    for mine, theirs in zip(one.chain, two.chain, strict=False):
+        if mine.site.key != theirs.site.key:
+            break
+        depth += 1
+    a, b = (v.chain[depth].site if len(v.chain) > depth else v.item.site for v in (one, two))
+    if a.module is not b.module:
+        return True
+    body = one.chain[depth - 1].function.node if depth else a.module.tree
+    start, end = sorted((a.key[1], b.key[1]))
+    return any(
+        isinstance(node, ast.Call)
+        and start <= node.lineno <= end
+        and node not in known
+        and node not in (a.node, b.node)
+        and any(map(_WAITS.fullmatch, words_of(_called(node.func))))
+        for node in ast.walk(body)
+    )
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
