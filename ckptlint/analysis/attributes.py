@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ckptlint.analysis.holders import flags_of
 from ckptlint.project import ClassDefinition, Function, Module, every_statement, walk
 
 _Assigned = tuple[ast.expr, ast.expr]
@@ -44,22 +45,31 @@ class Attributes:
         known = self._writers.get(definition)
         if known is None:
             methods = dict.fromkeys(m for each in definition.writers.values() for m in each)
-            written = {method: _written(method) for method in methods}
+            written = {method: _written(method, _assignments) for method in methods}
+            tested = {method: _written(method, _flags) for method in methods}
             sources = {method: _sources(method) for method in methods}
             known = self._writers[definition] = {
-                name: self._judged({m: written[m][name] for m in each}, sources)
+                name: self._judged(
+                    {m: written[m][name] for m in each},
+                    {m: tested[m][name] for m in each},
+                    sources,
+                )
                 for name, each in definition.writers.items()
             }
         return known
 
     def _judged(
-        self, written: Mapping[Function, list[ast.expr]], sources: Mapping[Function, _Sources]
+        self,
+        written: Mapping[Function, list[ast.expr]],
+        tested: Mapping[Function, list[ast.expr]],
+        sources: Mapping[Function, _Sources],
     ) -> Writers:
         methods: list[Function] = []
         constants: list[Any] = []
         unknown = False
         for method, values in written.items():
-            if any(self._tells(method.module, value, sources[method]) for value in values):
+            telling = [*values, *tested[method]]
+            if any(self._tells(method.module, value, sources[method]) for value in telling):
                 methods.append(method)
                 continue
             for value in values:
@@ -83,12 +93,14 @@ class Attributes:
         return False
 
 
-def _written(method: Function) -> dict[str, list[ast.expr]]:
+def _written(
+    method: Function, assigned: Callable[[ast.AST], Iterator[_Assigned]]
+) -> dict[str, list[ast.expr]]:
     """Return what a method assigns to each attribute of its first parameter."""
     arguments = method.node.args
     owner = [*arguments.posonlyargs, *arguments.args][0].arg
     found: dict[str, list[ast.expr]] = defaultdict(list)
-    for target, value in _assignments(method.node):
+    for target, value in assigned(method.node):
         for node in walk(target):
             if isinstance(node, ast.Attribute) and _is_named(node.value, owner):
                 found[node.attr].append(value)
@@ -102,7 +114,7 @@ def _sources(method: Function) -> _Sources:
     for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         if each.annotation is not None:
             found[each.arg].append(_spelled_out(each.annotation))
-    for target, value in _assignments(method.node):
+    for target, value in (*_assignments(method.node), *_flags(method.node)):
         for name in _names(target):
             found[name].append(value)
     return found
@@ -141,6 +153,14 @@ def _assignments(function: ast.AST) -> Iterator[_Assigned]:
         for node in _own_expressions(statement):
             if isinstance(node, ast.NamedExpr):
                 yield node.target, node.value
+
+
+def _flags(function: ast.AST) -> Iterator[_Assigned]:
+    """Yield the targets to which a function assigns true, false or None under a test, and that."""
+    body = getattr(function, "body", ())
+    for statement in every_statement(body if isinstance(body, list) else []):
+        if isinstance(statement, ast.If):
+            yield from ((each, statement.test) for flag in flags_of(statement) for each in flag)
 
 
 def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -33,7 +33,7 @@ class Binder(Decider):
     def assign(self, frame: Frame, target: ast.expr, value: Value) -> None:
         """Bind a target. What is bound under a rank test depends on the rank."""
         mark = merge_ranks(*(test.rank for test in frame.guards))
-        if mark is not None:
+        if mark is not None and not self._held_by_all(frame, target, value):
             known = isinstance(value, Const)  # else it is known only that the ranks differ in it
             value = marked(value, Rank(mark.scopes, mark.certain and known, mark.exact))
         if isinstance(target, ast.Name):
@@ -52,6 +52,14 @@ class Binder(Decider):
             self.assign(frame, target.value, self.unknown("rest", frame, target))
         else:
             self.evaluate(frame, target)
+
+    def _held_by_all(self, frame: Frame, target: ast.expr, value: Value) -> bool:
+        """Say whether the ranks that do not assign hold the value too: it was there before, or
+        they have sent it to this one."""
+        path = dotted(target)
+        if path is not None and frame.variables.get(path) == value:
+            return True
+        return self.keys.received(value)
 
     def _unpack(self, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
         if isinstance(value, Choice) and not any(isinstance(e, ast.Starred) for e in target.elts):

@@ -211,6 +211,8 @@ class ExternalCaller(Guards):
                 frame.variables[child.id] = replace(agreed, divergent=mark)
 
     def _group(self, record: Call, arguments: Arguments) -> Literal["world", "sub"]:
+        if record.own_group:
+            return "sub"
         if not record.group:
             return "world"
         value = arguments.get(record.group, record.group_position)

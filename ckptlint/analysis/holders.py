@@ -37,12 +37,14 @@ _Assigned = tuple[list[ast.expr], ast.expr]
 class _Body:
     """What of a function's syntax tells where the rank goes.
 
-    ``runs_others`` says that it runs what it is given, or surrounds it as a context manager: on
-    the ranks that it picks.
+    A constant that is assigned or returned under a test tells what the test gave: ``assignments``
+    and ``returned`` hold the test then. ``runs_others`` says that it runs what it is given, or
+    surrounds it as a context manager: on the ranks that it picks.
     """
 
-    statements: tuple[ast.stmt, ...]
+    statements: tuple[ast.If | ast.Global, ...]
     assignments: tuple[_Assigned, ...]
+    returned: tuple[ast.expr, ...]
     calls: tuple[ast.Call, ...]
     tests: tuple[ast.expr, ...]
     runs_others: bool
@@ -53,9 +55,16 @@ class _Body:
         calls = tuple(part for part in parts if isinstance(part, ast.Call))
         received = {part.arg for part in parts if isinstance(part, ast.arg)}
         runs = any(isinstance(c.func, ast.Name) and c.func.id in received for c in calls)
+        assigned = _assignments(part for part in parts if isinstance(part, ast.stmt))
+        returned = [part.value for part in parts if isinstance(part, ast.Return) and part.value]
+        for part in parts:
+            if isinstance(part, ast.If):
+                assigned.extend((targets, part.test) for targets in flags_of(part))
+                returned.extend(part.test for each in every_statement([part]) if _answers(each))
         return cls(
-            tuple(part for part in parts if isinstance(part, ast.Return | ast.If | ast.Global)),
-            tuple(_assignments(part for part in parts if isinstance(part, ast.stmt))),
+            tuple(part for part in parts if isinstance(part, ast.If | ast.Global)),
+            tuple(assigned),
+            tuple(returned),
             tuple(call for call in calls if call.args or call.keywords),
             tuple(part.test for part in parts if isinstance(part, ast.If | ast.IfExp)),
             runs or any(isinstance(part, ast.Yield) for part in parts),
@@ -208,11 +217,10 @@ class Holders:
         for targets, value in assignments:
             if self._carries(value, holding):
                 yield from (t.attr for t in _leaves(targets) if isinstance(t, ast.Attribute))
+        if any(self._carries(value, holding) for value in body.returned):
+            yield function.name
         for statement in body.statements:
-            if isinstance(statement, ast.Return) and statement.value is not None:
-                if self._carries(statement.value, holding):
-                    yield function.name
-            elif isinstance(statement, ast.If) and self._carries(statement.test, holding):
+            if isinstance(statement, ast.If) and self._carries(statement.test, holding):
                 if any(isinstance(each, ast.Raise) for each in every_statement([statement])):
                     yield function.name
             elif isinstance(statement, ast.Global):
@@ -311,6 +319,22 @@ def _assignments(statements: Iterable[ast.stmt]) -> list[_Assigned]:
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
             found.append(([statement.target], statement.value))
     return found
+
+
+def flags_of(test: ast.If) -> Iterator[list[ast.expr]]:
+    """Yield what a block and its alternative assign true, false or None to."""
+    for statement in every_statement([test]):
+        match statement:
+            case ast.Assign(targets=targets, value=ast.Constant(value=True | False | None)):
+                yield targets
+
+
+def _answers(statement: ast.stmt) -> bool:
+    """Say whether a statement returns true or false."""
+    match statement:
+        case ast.Return(value=ast.Constant(value=True | False)):
+            return True
+    return False
 
 
 def _leaves(targets: Iterable[ast.expr]) -> Iterator[ast.expr]:

@@ -59,7 +59,7 @@ class Keys:
     def choose(self, key: int, yes: Value, no: Value) -> Value:
         """Build a choice, or something simpler when that loses nothing that matters.
 
-        Choices between unknowns become an unknown; a choice of too many alternatives keeps the
+        Choices between unknowns that differ alike become an unknown; a choice of too many alternatives keeps the
         only one that is known, or becomes an unknown too: the analysis must not grow with them.
         """
         if isinstance(yes, Choice) and yes.key == key:
@@ -70,7 +70,8 @@ class Keys:
             return yes
         choice = Choice(key, yes, no)
         leaves = choice.leaves
-        if all(isinstance(leaf, Symbol) and leaf.rank is None for leaf in leaves):
+        alike = len({leaf.divergent for leaf in leaves}) == 1
+        if alike and all(isinstance(leaf, Symbol) and leaf.rank is None for leaf in leaves):
             each = any(isinstance(leaf, Symbol) and leaf.each for leaf in leaves)
             return Symbol(self.of(choice), each, divergent=self.disagreement(choice))
         if len(leaves) <= _MAX_LEAVES:
@@ -126,13 +127,28 @@ class Keys:
         """Return the truth of a condition where ``facts`` decide it, else None."""
         if key in facts:
             return facts[key]
-        value: Value | None = self.meanings.get(key)
+        if key not in self.meanings:
+            return None
+        value = self.narrowed(self.meanings[key], facts)
+        return bool(value.value) if isinstance(value, Const) else None
+
+    def narrowed(self, value: Value, facts: Mapping[int, bool]) -> Value:
+        """Return what a choice comes to where ``facts`` decide it."""
         while isinstance(value, Choice):
             truth = self.known(value.key, facts)
             if truth is None:
-                return None
+                break
             value = value.yes if truth else value.no
-        return bool(value.value) if isinstance(value, Const) else None
+        return value
+
+    def received(self, value: Value | None) -> bool:
+        """Say whether a value is what a collective left alike on every rank, or part of it."""
+        if not isinstance(value, Symbol | Choice):
+            return False
+        kind, *rest = self.made_of(value.key)
+        while kind in ("attribute", "subscript", "call") and rest and isinstance(rest[0], int):
+            kind, *rest = self.made_of(rest[0])
+        return kind == "agreed"
 
     def parts(self, key: int) -> frozenset[int]:
         """Return the conditions that a compound condition is made of, at any depth."""

@@ -77,7 +77,7 @@ class Namer(Evaluator):
         if found is None:
             found = self.global_value(frame.module, name)
         if found is not None:
-            return found
+            return self.keys.narrowed(found, frame.facts)
         if hasattr(builtins, name):
             return External(name)
         symbol = Symbol(self.keys.number("name", frame.module.source.display, name), origin="name")

@@ -11,7 +11,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.holders import Holders, flags_of
 from ckptlint.analysis.reach import Reach, Views
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import FunctionNode, Module, Project, every_statement, stored_names, walk
@@ -71,6 +71,14 @@ class Partings:
                 if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
                 and self._differs(module, [statement], held)
                 for name in stored_names(statement)
+            }
+            more |= {
+                name
+                for statement in statements
+                if isinstance(statement, ast.If) and self._differs(module, [statement.test], held)
+                for targets in flags_of(statement)
+                for target in targets
+                for name in stored_names(target)
             }
             if more <= held:
                 return held

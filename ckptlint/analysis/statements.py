@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ckptlint.analysis.calls import Caller
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
@@ -34,6 +34,7 @@ from ckptlint.project import (
     every_statement,
     imported_names,
     stored_names,
+    walk,
 )
 
 Block = Sequence[ast.stmt]
@@ -59,7 +60,9 @@ class Statements(Caller):
             if self.steps > _STEPS:
                 raise TooComplexError
             digest = self.world.digest(frame.module, statement)
-            if digest.dull and self._unknown_only(frame, digest):
+            # Under a rank test it matters what a block leaves as it was on every rank.
+            whole = not (frame.guards and isinstance(statement, ast.If))
+            if digest.dull and whole and self._unknown_only(frame, digest):
                 self._skip(frame, statement, digest)
                 continue
             method = getattr(self, f"_{type(statement).__name__}", None)
@@ -95,9 +98,24 @@ class Statements(Caller):
         mark = Rank(guarded.scopes, False, guarded.exact) if guarded is not None else None
         known = digest.loads & frame.variables.keys()
         loaded = sorted({self.keys.of(frame.variables[name]) for name in known})
+        copied = dict(_copies(statement))
         for name in digest.stores:
-            key = self.keys.number("computed", Site(frame.module, statement).key, name, *loaded)
-            frame.variables[name] = Symbol(key, rank=mark)
+            if name in copied:
+                key = self._copied(frame, copied[name])
+            else:
+                key = self.keys.number("computed", Site(frame.module, statement).key, name, *loaded)
+            if frame.variables.get(name) != Symbol(key):  # else it holds that already
+                frame.variables[name] = Symbol(key, rank=mark)
+
+    def _copied(self, frame: Frame, path: str) -> int:
+        """Number what is read at a dotted path of unknowns, as evaluating it would."""
+        known = frame.variables.get(path)
+        if known is not None:
+            return self.keys.of(known)
+        base, _, name = path.rpartition(".")
+        if not base:
+            return self.keys.number("name", frame.module.source.display, name)
+        return self.keys.number("attribute", self._copied(frame, base), name)
 
     def _Expr(self, frame: Frame, node: ast.Expr) -> str:
         if isinstance(node.value, ast.Yield | ast.YieldFrom):
@@ -255,10 +273,35 @@ class Statements(Caller):
         return None
 
     def _choose(self, frame: Frame, test: Value, node: ast.AST, body: Block, orelse: Block) -> str:
-        def arm(block: Block) -> Callable[[], Outcome]:
-            return lambda: Outcome(self.execute(frame, block), NONE)
+        depth = len(frame.guards)
 
-        return self.decide(frame, test, node, arm(body), arm(orelse)).status
+        def arm(block: Block, other: Block) -> Callable[[], Outcome]:
+            def run() -> Outcome:
+                status = self.execute(frame, block)
+                if status == NEXT and len(frame.guards) > depth:
+                    self._send(frame, other)
+                return Outcome(status, NONE)
+
+            return run
+
+        return self.decide(frame, test, node, arm(body, orelse), arm(orelse, body)).status
+
+    def _send(self, frame: Frame, skipped: Block) -> None:
+        """Take over what other ranks assign from a broadcast: this one has what it sent."""
+        for statement in skipped:
+            match statement:
+                case ast.Assign(targets=[ast.Name(name)], value=source) if (
+                    name in frame.variables
+                    and any(
+                        isinstance(part, ast.Name)
+                        and self.keys.received(frame.variables.get(part.id))
+                        for part in walk(source)
+                    )
+                ):
+                    with frame.capture():
+                        value = self.evaluate(frame, source)
+                    if self.keys.received(value):
+                        frame.variables[name] = value
 
     def _Match(self, frame: Frame, node: ast.Match) -> str:
         subject = self.evaluate(frame, node.subject)
@@ -308,6 +351,21 @@ class Statements(Caller):
         for name in stored_names(pattern):
             frame.variables[name] = self.unknown("matched", frame, pattern, name)
         return self.unknown("pattern", frame, pattern)
+
+
+def _copies(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield the names that are bound to what stands at a dotted path, and the path."""
+    if not isinstance(statement, ast.Assign):
+        return
+    for target in statement.targets:
+        pairs = [(target, statement.value)]
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            if len(target.elts) == len(statement.value.elts):
+                pairs = list(zip(target.elts, statement.value.elts, strict=True))
+        for name, source in pairs:
+            path = dotted(source)
+            if isinstance(name, ast.Name) and path is not None:
+                yield name.id, path
 
 
 def _makes_once(node: ast.If) -> bool:

@@ -105,6 +105,9 @@ class World:
                 or name in self._readers
             )
 
+        match statement:
+            case ast.Assign(value=ast.Constant(value=True | False)):
+                return _EXECUTED  # a flag: it may be set under a test
         loads: set[str] = set()
         stores: set[str] = set()
         for node in walk(statement):
