@@ -99,12 +99,14 @@ class Returns:
 
     An empty name is a value that nothing is known of; ``arguments`` says that the call gives its
     own arguments back (as ``Accelerator.prepare`` does), where ``types`` then names the
-    classes in which it wraps those that are the project's own or unknown.
+    classes in which it wraps those that are the project's own or unknown. ``in_place`` says that
+    the first argument is itself turned into what is given.
     """
 
     name: str
     types: tuple[str, ...] = ()
     arguments: bool = False
+    in_place: bool = False
     framework: str = ""
 
 

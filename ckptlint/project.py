@@ -93,7 +93,8 @@ class ClassDefinition:
 
     @cached_property
     def writers(self) -> Mapping[str, tuple[Function, ...]]:
-        """For each attribute of ``self``, the methods that assign it, ``__init__`` first."""
+        """For each attribute of ``self``, the methods that assign it, or hand it to a function that
+        may change what it is; ``__init__`` first."""
         found: dict[str, dict[Function, None]] = {}
         for method in sorted(self.methods.values(), key=lambda m: m.name != "__init__"):
             arguments = method.node.args
@@ -108,6 +109,8 @@ class ClassDefinition:
                     and node.value.id == first[0].arg
                 ):
                     found.setdefault(node.attr, {})[method] = None
+            for handed, _ in handed_on(method.node, first[0].arg):
+                found.setdefault(handed.attr, {})[method] = None
         return {name: tuple(methods) for name, methods in found.items()}
 
 
@@ -477,6 +480,16 @@ def every_statement(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         for name in ("handlers", "cases"):
             for part in getattr(statement, name, ()):
                 pending.extend(part.body)
+
+
+def handed_on(node: ast.AST, owner: str) -> Iterator[tuple[ast.Attribute, ast.Call]]:
+    """Yield the attributes of ``owner`` that stand first in a call whose result is not used."""
+    for part in walk(node):
+        match part:
+            case ast.Expr(
+                value=ast.Call(args=[ast.Attribute(value=ast.Name(id=name)) as handed, *_]) as call
+            ) if name == owner:
+                yield handed, call
 
 
 def _functions(module: Module, body: Sequence[ast.stmt], prefix: str) -> Iterator[Function]:

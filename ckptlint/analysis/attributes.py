@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ckptlint.analysis.holders import flags_of
-from ckptlint.project import ClassDefinition, Function, Module, every_statement, walk
+from ckptlint.project import (
+    ClassDefinition,
+    Function,
+    Module,
+    every_statement,
+    handed_on,
+    walk,
+)
 
 _Assigned = tuple[ast.expr, ast.expr]
 _Sources = dict[str, list[ast.expr]]
@@ -45,8 +52,8 @@ class Attributes:
         known = self._writers.get(definition)
         if known is None:
             methods = dict.fromkeys(m for each in definition.writers.values() for m in each)
-            written = {method: _written(method, _assignments) for method in methods}
-            tested = {method: _written(method, _flags) for method in methods}
+            written = {method: _written(method) for method in methods}
+            tested = {method: _suggested(method) for method in methods}
             sources = {method: _sources(method) for method in methods}
             known = self._writers[definition] = {
                 name: self._judged(
@@ -93,14 +100,26 @@ class Attributes:
         return False
 
 
-def _written(
-    method: Function, assigned: Callable[[ast.AST], Iterator[_Assigned]]
-) -> dict[str, list[ast.expr]]:
+def _written(method: Function) -> dict[str, list[ast.expr]]:
     """Return what a method assigns to each attribute of its first parameter."""
+    return _by_attribute(_assignments(method.node), _owner(method))
+
+
+def _suggested(method: Function) -> dict[str, list[ast.expr]]:
+    """Return what else tells of the attributes of the first parameter: the tests under which they
+    are set, and the calls that are given them."""
+    owner = _owner(method)
+    return _by_attribute((*_flags(method.node), *handed_on(method.node, owner)), owner)
+
+
+def _owner(method: Function) -> str:
     arguments = method.node.args
-    owner = [*arguments.posonlyargs, *arguments.args][0].arg
+    return [*arguments.posonlyargs, *arguments.args][0].arg
+
+
+def _by_attribute(assigned: Iterable[_Assigned], owner: str) -> dict[str, list[ast.expr]]:
     found: dict[str, list[ast.expr]] = defaultdict(list)
-    for target, value in assigned(method.node):
+    for target, value in assigned:
         for node in walk(target):
             if isinstance(node, ast.Attribute) and _is_named(node.value, owner):
                 found[node.attr].append(value)

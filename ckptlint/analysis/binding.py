@@ -56,7 +56,7 @@ class Binder(Decider):
     def _held_by_all(self, frame: Frame, target: ast.expr, value: Value) -> bool:
         """Say whether the ranks that do not assign hold the value too: it was there before, or
         they have sent it to this one."""
-        path = dotted(target)
+        path = target.id if isinstance(target, ast.Name) else dotted(target)
         if path is not None and frame.variables.get(path) == value:
             return True
         return self.keys.received(value)

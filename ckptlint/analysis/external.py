@@ -32,6 +32,7 @@ from ckptlint.analysis.values import (
     merge_divergent,
 )
 from ckptlint.facts import Call, Disagreement
+from ckptlint.project import dotted
 
 _FOLDED: Mapping[str, Callable[[Any], Any]] = {
     "int": int,
@@ -241,7 +242,10 @@ class ExternalCaller(Guards):
                 )
                 return values[0] if len(values) == 1 else Items(values)
             if len(returns.types) == 1:
-                return Object(known.canonical(returns.types[0]))
+                single = Object(known.canonical(returns.types[0]))
+                if returns.in_place and arguments.nodes:
+                    self._become(frame, arguments.nodes[0], single)
+                return single
             if returns.types:
                 return Items(
                     tuple(
@@ -274,6 +278,11 @@ class ExternalCaller(Guards):
         if callee.owner is None:
             return self.by_convention(frame.module, name.rpartition(".")[2], result)
         return result
+
+    def _become(self, frame: Frame, node: ast.expr, made: Value) -> None:
+        """Turn what a name or an attribute holds into something else."""
+        if isinstance(node, ast.Name) or dotted(node) is not None:
+            self.assign(frame, node, made)
 
     def _special(self, frame: Frame, name: str, arguments: Arguments, site: Site) -> Value | None:
         """Evaluate the few functions of the language that values pass through."""

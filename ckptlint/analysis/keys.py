@@ -59,8 +59,9 @@ class Keys:
     def choose(self, key: int, yes: Value, no: Value) -> Value:
         """Build a choice, or something simpler when that loses nothing that matters.
 
-        Choices between unknowns that differ alike become an unknown; a choice of too many alternatives keeps the
-        only one that is known, or becomes an unknown too: the analysis must not grow with them.
+        Choices between unknowns that differ alike become an unknown; a choice of too many
+        alternatives keeps the only one that is known, or becomes an unknown too: the analysis must
+        not grow with them.
         """
         if isinstance(yes, Choice) and yes.key == key:
             yes = yes.yes

@@ -358,11 +358,12 @@ def _copies(statement: ast.stmt) -> Iterator[tuple[str, str]]:
     if not isinstance(statement, ast.Assign):
         return
     for target in statement.targets:
-        pairs = [(target, statement.value)]
-        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
-            if len(target.elts) == len(statement.value.elts):
-                pairs = list(zip(target.elts, statement.value.elts, strict=True))
-        for name, source in pairs:
+        names, sources = (
+            (target.elts, statement.value.elts)
+            if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple)
+            else ([target], [statement.value])
+        )
+        for name, source in zip(names, sources, strict=False):
             path = dotted(source)
             if isinstance(name, ast.Name) and path is not None:
                 yield name.id, path
