@@ -47,12 +47,13 @@ class Fault:
 
     @cached_property
     def main(self) -> Reached:
-        """The operation that the finding is about: a save before a gather before a barrier, and
-        of two of a kind the one that bites under a backend in evidence."""
+        """The operation that the finding is about: one for which ranks are missing, a save before a
+        gather before a barrier, and of two of a kind the one that bites under a backend in
+        evidence."""
 
-        def order(reached: Reached) -> tuple[int, bool]:
+        def order(reached: Reached) -> tuple[bool, int, bool]:
             call = reached.operation.call
-            return _PRIORITY.index(call.effect), not self._bites(call)
+            return self._complete(reached), _PRIORITY.index(call.effect), not self._bites(call)
 
         return min(self.divergence.operations, key=order)
 
@@ -167,10 +168,13 @@ class Fault:
 
     @property
     def excused(self) -> bool:
-        """Whether the ranks that take part are all that the operation needs."""
-        operation = self.main.operation
-        rank = self.divergence.test.rank
-        return operation.group == "sub" and bool(rank.scopes & {"group", "member"})
+        """Whether the ranks that take part are all that the operations need."""
+        return self._complete(self.main)
+
+    def _complete(self, reached: Reached) -> bool:
+        """Say whether an operation of a group has all its ranks: its members were asked for."""
+        scopes = self.divergence.test.rank.scopes
+        return reached.operation.group == "sub" and bool(scopes & {"group", "member"})
 
     # -- places --------------------------------------------------------------------------------
 

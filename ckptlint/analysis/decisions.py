@@ -104,12 +104,14 @@ class Decider:
         before, facts = dict(frame.variables), frame.facts
         frame.facts = {**facts, **self.keys.implied(test.key, True)}
         with frame.capture() as first:
-            one = self.decide(frame, test.yes, node, yes, no, True)
+            one = _ended(frame, self.decide(frame, test.yes, node, yes, no, True))
+        stopped, frame.stopped = frame.stopped, False
         after_one, frame.variables = frame.variables, before
         facts_one = frame.facts
         frame.facts = {**facts, **self.keys.implied(test.key, False)}
         with frame.capture() as second:
-            two = self.decide(frame, test.no, node, yes, no, True)
+            two = _ended(frame, self.decide(frame, test.no, node, yes, no, True))
+        frame.stopped = stopped and frame.stopped
         if self.world.failures and test.key in self.keys.divergent and not frame.catching:
             place = Site(frame.module, node)
             one, two = _failing(one, first, place), _failing(two, second, place)
@@ -277,6 +279,11 @@ def _everywhere(op: type[ast.cmpop], left: Value, right: Value) -> bool:
 
 def _is_number(value: Value) -> bool:
     return isinstance(value, Const) and type(value.value) is int
+
+
+def _ended(frame: Frame, outcome: Outcome) -> Outcome:
+    """Say of an expression that never returned that it ended in an exception."""
+    return Outcome(RAISE, outcome.value) if frame.stopped else outcome
 
 
 def _failing(outcome: Outcome, items: list[Item], place: Site) -> Outcome:
