@@ -54,7 +54,8 @@ class Call:
     some ranks call) to those; ``otherwise`` holds elsewhere. ``group`` and ``path`` name the
     argument (keyword, with ``group_position`` and ``path_position`` from 0 for a positional one,
     -1 for none); the path ``self`` is the object itself. ``own_group`` says that it uses a group of
-    its own choice, which is a part of the job. ``positions`` gives those of the arguments
+    its own choice, which is a part of the job, ``alike`` names the argument that ranks must give
+    alike to meet. ``positions`` gives those of the arguments
     in ``when`` and ``unless``. ``clears`` lists positions of arguments that hold the same value on
     every rank after the call, ``differs`` those whose value only the root has then. ``unless`` maps
     an argument name to a value under which the call is local, ``when`` to the values one of which
@@ -76,6 +77,7 @@ class Call:
     group: str = ""
     group_position: int = -1
     own_group: bool = False
+    alike: str = ""
     path: str = ""
     path_position: int = 0
     positions: Mapping[str, Any] = field(default_factory=dict)

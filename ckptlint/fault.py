@@ -192,6 +192,8 @@ class Fault:
             return Related(span_of(test.site), test.hook.reason or "runs on rank 0 only")
         if test.kind in ("decorator", "wrapper"):
             return Related(span_of(test.site), f"runs on {_who(divergence.present)} only")
+        if divergence.kind == "order" and test.kind == "context":
+            return Related(span_of(test.site), "the first rank goes through this block alone")
         truth = "true" if test.taken else "false"
         return Related(span_of(test.site), f"{truth} on {_who(divergence.present)} only")
 

@@ -244,7 +244,11 @@ class Knowledge:
         """Identifiers that hold, give or apply a test of something that differs between ranks."""
         found = {name for name, each in self.conventions.items() if each.varies}
         found.update(name.rpartition(".")[2] for name, p in self.predicates.items() if p.varies)
-        found.update(name.rpartition(".")[2] for name, g in self.guards.items() if g.ranks != "all")
+        found.update(
+            name.rpartition(".")[2]
+            for name, guard in self.guards.items()
+            if guard.ranks != "all" or guard.synchronises
+        )
         return frozenset(found)
 
     @cached_property

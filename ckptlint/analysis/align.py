@@ -6,13 +6,14 @@ from ckptlint.analysis.sequences import Loop
 from ckptlint.analysis.steps import Step, places
 
 _MAX_ALIGNED = 120
-_SURELY = 4
+_SURELY = 5
 
 
 def _meets(a: Step, b: Step) -> int:
     """Score a pair of steps: 0 when ranks cannot meet in it, more when they surely do.
 
-    Of two calls of a helper the one by which both ranks come is the surer place.
+    Of two calls of a helper the one by which both ranks come is the surer place, and what stands
+    under no rank test is met before what does.
     """
     if a.marks or b.marks:
         return 0
@@ -22,7 +23,7 @@ def _meets(a: Step, b: Step) -> int:
         equal = a.item.body.shape == b.item.body.shape
         return (2 + same_place) if equal else int(same_place > 0)
     if type(a.item) is type(b.item) and a.item.shape == b.item.shape:
-        return 2 + same_place
+        return 2 + same_place + int(not (a.levels or b.levels))
     return 0
 
 

@@ -10,6 +10,7 @@ from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Outcome
 from ckptlint.analysis.sequences import (
     Branch,
     Loop,
+    Test,
     Trace,
     before_exits,
     replace_yield,
@@ -27,6 +28,7 @@ from ckptlint.analysis.values import (
     GuardMaker,
     Instance,
     Object,
+    Rank,
     Settings,
     Site,
     Symbol,
@@ -121,9 +123,11 @@ class Blocks(Statements):
         guard = self._context_guard(value)
         if guard is not None:
             test = self.enters(guard, site, "context")
-            if guard.synchronises:
+            if guard.synchronises and test is not None:
                 frame.trace.append(self.synchronisation(frame, guard, site))
             self._bind_context(frame, item, value)
+            if test is None and guard.synchronises:
+                return self._enter_in_turn(frame, node, index, guard, site)
             if test is None:
                 with self.within({APART: TRUE}):
                     return self._enter(frame, node, index + 1)
@@ -147,6 +151,23 @@ class Blocks(Statements):
         if isinstance(value, Instance):
             return self._enter_object(frame, node, index, value, site)
         return self._enter(frame, node, index + 1)
+
+    def _enter_in_turn(
+        self, frame: Frame, node: ast.With | ast.AsyncWith, index: int, guard: Guard, site: Site
+    ) -> str:
+        """Let the first rank run the body while the others wait for it to be done."""
+        first = self.ranks.number(guard.scope) == 0
+        block = Site(frame.module, node.body[0])
+        test = Test(block, "context", first, Rank(frozenset({guard.scope})))
+        with frame.guarded(test):
+            wait = self.synchronisation(frame, guard, site)
+        if not first:
+            frame.trace.append(wait)
+            return self._enter(frame, node, index + 1)
+        with frame.capture() as body:
+            status = self._enter(frame, node, index + 1)
+        frame.trace.extend(before_exits(Trace(body), Trace([wait])))
+        return status
 
     def _enter_object(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ckptlint.analysis.external import ExternalCaller
@@ -136,7 +137,16 @@ class Caller(ExternalCaller):
             or not self._held(callee.bound).isdisjoint(members)
             or any(map(self._telling, arguments.positional))
             or any(self._telling(value) for _, value in arguments.keywords)
+            or any(map(self._telling, self._seen_outside(callee)))
         )
+
+    def _seen_outside(self, callee: FunctionValue) -> Iterator[Value]:
+        """Yield what a nested function reads of the variables around it."""
+        if callee.closure is not None:
+            for name in self.world.mentions(callee.function.node).names:
+                value = callee.closure.get(name)
+                if value is not None:
+                    yield value
 
     def _held(self, bound: Value | None) -> frozenset[str]:
         """Return the attributes of an object that may hold something known."""

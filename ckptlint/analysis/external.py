@@ -137,7 +137,10 @@ class ExternalCaller(Guards):
             if not self._is_local(frame, record, callee, site):
                 group = self._group(record, arguments)
                 handed = self.handed(frame, site)
-                frame.trace.append(Operation(site, record, group, certain, guards, handed, path))
+                given = self._given_alike(record, arguments)
+                frame.trace.append(
+                    Operation(site, record, group, certain, guards, handed, path, given)
+                )
         elif path is not None and not record.guards_writes and APART not in self.settings:
             certain = certain and not record.name.startswith("*")
             frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))
@@ -159,6 +162,16 @@ class ExternalCaller(Guards):
             own = merge_divergent(*map(self.keys.disagreement, arguments.positional))
             return replace(value, divergent=own or Divergent(_OWN, likely=False))
         return value
+
+    def _given_alike(self, record: Call, arguments: Arguments) -> object:
+        """Return the constant that is given for the argument in which ranks must agree."""
+        if not record.alike:
+            return None
+        value = arguments.get(record.alike, record.positions.get(record.alike, -1))
+        parts = value.items if isinstance(value, Items) else (value,)
+        if any(not isinstance(part, Const) or part.rank is not None for part in parts):
+            return None
+        return tuple(part.value for part in parts if isinstance(part, Const))
 
     def _path(self, record: Call, callee: External, arguments: Arguments) -> Value | None:
         """Return the argument that names the file, unless it is an open file itself."""

@@ -42,7 +42,10 @@ Guards: TypeAlias = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of a collective; ``handed`` when the caller was given it as a value."""
+    """One call of a collective; ``handed`` when the caller was given it as a value.
+
+    ``given`` is the constant that ranks must give alike.
+    """
 
     site: Site
     call: Call
@@ -51,12 +54,13 @@ class Operation:
     guards: Guards = ()
     handed: bool = False
     path: Value | None = field(default=None, compare=False)
+    given: object = None
 
     @property
     def shape(self) -> object:
         """What must be equal for two ranks to meet in this call."""
         name = "barrier" if self.call.effect == "barrier" else self.call.name
-        return (name, self.group)
+        return (name, self.group, self.given)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 ## What it does
 
 Finds places where every rank communicates, but not by the same call: the arms of a rank test hold
-different collectives, or the same ones in another order.
+different collectives, the same ones in another order, or groups of other members; or one rank goes
+first through a block in which it waits for all.
 
 ## Why is this bad?
 
@@ -50,6 +51,8 @@ No fix is offered: which order is meant cannot be read from the source.
 
 - A finding about collectives on groups of their own is *possible* at most, which is not shown by
   default.
+- A `main_process_first` whose block holds a collective is found, a barrier in it is not: the ranks
+  pass that, only not one after the other.
 - Loops over a set, whose order differs by rank, and two threads that use one group are not found
   yet.
 
@@ -79,6 +82,12 @@ def check(fault: Fault) -> Finding | None:
     """Report ranks that meet in different collectives."""
     if fault.divergence.kind != "order":
         return None
+    if fault.divergence.test.kind == "context":
+        message = (
+            f"{fault.operation} lets one rank go through a block in which it waits for all of "
+            f"them; {fault.consequence}"
+        )
+        return fault.finding(RULE, message, "take the collective out of the block")
     message = (
         f"{fault.operation}{fault.chain} meets another collective on {fault.waits}; "
         f"{fault.consequence}"
