@@ -153,6 +153,12 @@ class Fault:
         )
 
     @property
+    def ends_loop(self) -> bool:
+        """Whether ranks leave a loop by its own test."""
+        left = self.divergence.exit
+        return left is not None and isinstance(left.site.node, ast.While)
+
+    @property
     def confidence(self) -> Confidence:
         """Certain when predicate and operation are both resolved."""
         rank = self.divergence.test.rank
@@ -186,7 +192,8 @@ class Fault:
         if divergence.kind == "divergent":
             return Related(span_of(test.site), f"ranks may disagree here: {test.reason}")
         if divergence.exit is not None:
-            text = f"{_who(divergence.absent)} leaves here ({divergence.exit.kind})"
+            how = "when the test says so" if self.ends_loop else f"({divergence.exit.kind})"
+            text = f"{_who(divergence.absent)} leaves here {how}"
             return Related(span_of(divergence.exit.site), text)
         if test.kind == "hook" and test.hook is not None:
             return Related(span_of(test.site), test.hook.reason or "runs on rank 0 only")

@@ -23,6 +23,7 @@ from ckptlint.analysis.values import (
     APART,
     NONE,
     TRUE,
+    Const,
     Divergent,
     FunctionValue,
     GuardMaker,
@@ -66,12 +67,24 @@ class Blocks(Statements):
                 status = self.execute(frame, node.body)
                 if status == NEXT:
                     frame.trace.extend(tested)
+                    self._come_round(frame, node, test)
                 return Outcome(status, NONE)
 
             leave = Outcome(NEXT, NONE)
             return self.decide(frame, test, node.test, body, lambda: leave).status
 
         return self._repeat(frame, node, turn, True)
+
+    def _come_round(self, frame: Frame, node: ast.While, first: Value) -> None:
+        """Leave the loop where what a turn has made of its test depends on the rank."""
+        with frame.capture():
+            again = self.truth(self.evaluate(frame, node.test))
+        if isinstance(again, Const) and again.rank is not None and again != first:
+
+            def leave() -> Outcome:
+                return Outcome(self._leave(frame, node, "break"), NONE)
+
+            self.decide(frame, again, node.test, lambda: Outcome(NEXT, NONE), leave)
 
     def _repeat(
         self,

@@ -149,7 +149,7 @@ class _Comparison:
             seen.add(paths)
             self._lists(a, b, chosen)
             if loop and end_a != end_b:
-                self._leaves(one, two, (end_a, a), (end_b, b), chain, levels)
+                self._leaves(one, two, (end_a, a), (end_b, b), chosen, chain, levels)
 
     def _contradicts(self, chosen: Mapping[int, bool], keys: Sequence[int]) -> bool:
         """Say whether a compound condition has another truth than its parts give it."""
@@ -244,6 +244,7 @@ class _Comparison:
         two: Trace,
         first: tuple[str | None, list[Step]],
         second: tuple[str | None, list[Step]],
+        chosen: Mapping[int, bool],
         chain: tuple[Scope, ...],
         levels: tuple[Level, ...],
     ) -> None:
@@ -255,7 +256,7 @@ class _Comparison:
             outer = _outermost(leaving.levels)
             if outer is None or not isinstance(leaving.item, Exit):
                 continue
-            stays = operations([Step(Loop(leaving.item.site, other, False), levels, chain)], {})
+            stays = operations([Step(Loop(leaving.item.site, other, False), levels, chain)], chosen)
             for reached in stays[:1]:
                 self._add(
                     side, "exit", reached, Level(outer.test, len(leaving.chain)), leaving.item

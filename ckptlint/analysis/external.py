@@ -131,6 +131,7 @@ class ExternalCaller(Guards):
     ) -> Value:
         """Emit a recorded call and give its result."""
         certain = not isinstance(callee.owner, Object) or callee.owner.certain
+        certain = certain and not record.name.startswith("*")
         path = self._path(record, callee, arguments)
         guards = tuple(frame.guards)
         if record.who in ("all", "group"):
@@ -142,7 +143,6 @@ class ExternalCaller(Guards):
                     Operation(site, record, group, certain, guards, handed, path, given)
                 )
         elif path is not None and not record.guards_writes and APART not in self.settings:
-            certain = certain and not record.name.startswith("*")
             frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))
         for position in record.clears:
             if position < len(arguments.nodes):

@@ -11,7 +11,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from ckptlint.analysis.holders import Holders, flags_of
+from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.reach import Reach, Views
 from ckptlint.knowledge import Knowledge
 from ckptlint.project import FunctionNode, Module, Project, every_statement, stored_names, walk
@@ -76,9 +76,7 @@ class Partings:
                 name
                 for statement in statements
                 if isinstance(statement, ast.If) and self._differs(module, [statement.test], held)
-                for targets in flags_of(statement)
-                for target in targets
-                for name in stored_names(target)
+                for name in stored_names(statement)
             }
             if more <= held:
                 return held

@@ -95,6 +95,12 @@ def check(fault: Fault) -> Finding | None:
     left = fault.divergence.exit
     if fault.divergence.kind != "exit" or left is None or left.kind == "raise":
         return None
+    if fault.ends_loop:
+        message = (
+            f"{fault.operation}{fault.chain} is skipped by {fault.waits}, for which the loop ends "
+            f"before it; {fault.consequence}"
+        )
+        return fault.finding(RULE, message, "let one rank decide, and broadcast what it decided")
     message = (
         f"{fault.operation}{fault.chain} is skipped by {fault.waits}, which leaves by "
         f"`{left.kind}` before it; {fault.consequence}"
@@ -106,4 +112,4 @@ def check(fault: Fault) -> Finding | None:
 
 def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
     """Put what the exit kept to some ranks under a test, and let all go on."""
-    return keep_going(fault, knowledge)
+    return () if fault.ends_loop else keep_going(fault, knowledge)
