@@ -8,11 +8,14 @@ from ckptlint.finding import Applicability, Confidence, Finding, Severity
 from ckptlint.fixing import (
     Proposal,
     add_barrier,
+    ask_the_global_rank,
     free_hook,
+    gather_first,
     guard_write,
     keep_going,
     let_it_exist,
     move_barrier,
+    share_path,
     split_guard,
 )
 from ckptlint.knowledge import Knowledge
@@ -31,10 +34,13 @@ __all__ = [
     "Rule",
     "Severity",
     "add_barrier",
+    "ask_the_global_rank",
     "free_hook",
+    "gather_first",
     "guard_write",
     "keep_going",
     "let_it_exist",
     "move_barrier",
+    "share_path",
     "split_guard",
 ]

@@ -61,8 +61,8 @@ class FileFault:
 
     @property
     def present(self) -> Sequence[RankClass]:
-        """The ranks whose collectives a fix leaves as they are: none where it adds a barrier."""
-        return () if self.kind == "order" else self.contention.present
+        """The ranks whose collectives a fix leaves as they are: none where it adds one."""
+        return () if self.kind in ("order", "path") else self.contention.present
 
     @property
     def place(self) -> Site:

@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 
 from ckptlint.facts import (
     Alias,
@@ -28,7 +29,10 @@ from ckptlint.facts import (
 )
 
 # Last names that many things have, which are told apart by what they belong to.
-AMBIGUOUS = frozenset({"copy", "dump", "link", "move", "remove", "rename", "replace", "save"})
+AMBIGUOUS = frozenset(
+    {"copy", "cp", "delete", "dump", "link", "move", "mv", "put", "remove", "rename", "replace"}
+    | {"rm", "save", "touch", "upload"}
+)
 
 
 class Knowledge:
@@ -299,10 +303,16 @@ class Knowledge:
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """The packages without which nothing communicates."""
+        """The packages without which nothing communicates: those of a framework."""
         names = (*self.communicating, *self.classes, *self.guards, *self._aliases)
         found = {name.partition(".")[0] for name in names if "." in name}
-        return frozenset(found - sys.stdlib_module_names)
+        records: list[Class | Guard] = [*self.classes.values(), *self.guards.values()]
+        everyday = {
+            record.name.partition(".")[0]
+            for record in records
+            if record.framework in self.frameworks and not self.frameworks[record.framework].imports
+        }
+        return frozenset(found - everyday - sys.stdlib_module_names)
 
     @cached_property
     def acting_marks(self) -> Mapping[str, frozenset[frozenset[str]]]:
@@ -392,13 +402,21 @@ class Knowledge:
                 r.path and (r.who == "one" or (r.who, r.effect) == ("any", "load")) for r in records
             ):
                 owner, _, last = full.rpartition(".")
-                if last in AMBIGUOUS and owner not in self.classes:
+                if last in AMBIGUOUS and owner in self.classes:
+                    found.update(maker.rpartition(".")[2] for maker in self._makers(owner))
+                elif last in AMBIGUOUS:
                     found.update((f"{owner.rpartition('.')[2]}.{last}", f"np.{last}"))
                 elif last == "open":
                     found.add("open()")
                 elif last != "__init__" and last not in AMBIGUOUS:
                     found.add(last)
         return frozenset(found)
+
+    def _makers(self, kind: str) -> Iterator[str]:
+        """Yield the functions that give an object of a class, or of one that inherits from it."""
+        for full, returns in self.returns.items():
+            if any(kind in self.mro(self.canonical(each)) for each in returns.types if each):
+                yield full
 
     @cached_property
     def readers(self) -> frozenset[str]:
@@ -420,12 +438,8 @@ class Knowledge:
             if any(record.who == "one" and record.path for record in records)
         }
         handles = {name for name in self.classes if not owners.isdisjoint(self.mro(name))}
-        makers = {
-            full
-            for full, returns in self.returns.items()
-            if any(self.canonical(kind) in handles for kind in returns.types)
-        }
-        giving = {full.rpartition(".")[2] for full in handles | makers}
+        makers = chain.from_iterable(map(self._makers, owners & self.classes.keys()))
+        giving = {full.rpartition(".")[2] for full in (*handles, *makers)}
         return (reading - looking) | parts | giving
 
     @cached_property

@@ -89,6 +89,7 @@ class _Comparison:
         }
         before, after = self._waits
         theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if changes(v)}
+        left = {v.key for v in self.rest if v.left}
         done: set[tuple[str, int]] = set()
         for visit in self.first:
             if self._is_done(visit, done):
@@ -103,7 +104,7 @@ class _Comparison:
                 shown = meeting is not None or any(
                     self.tells(scope.function) for scope in visit.chain
                 )
-                shown = shown and not self._close(visit)
+                shown = shown and not (self._close(visit) or visit.key in left)
                 yield Contention("all", visit, tuple(self.seen), shown, meeting=meeting)
 
     def _is_done(self, visit: Visit, done: set[tuple[str, int]]) -> bool:

@@ -21,6 +21,7 @@ _RANKS = re.compile(
     "chief|device|gpu|host|hostname|leader|master|node|pid|primary|proc|process|ranks?|shard|thread"
     "|worker"
 )
+_FIRST = frozenset({"main", "root", "saver", "writer", "zero"})  # of `is_root`, not of a path's
 _AGREES = re.compile("agree|allgather|allreduce|bcast|broadcast|synced|synchronized?")
 _NOTHING: frozenset[str] = frozenset()
 _GIVES = ("gather", "collective")
@@ -90,6 +91,8 @@ class Origins:
         found = _NOTHING.union(*(self._of(part) for part in rest if isinstance(part, int)))
         if kind in ("name", "parameter", "attribute"):
             found |= self._said(str(rest[-1]))
+        elif kind in ("computed", "global"):  # by what, was not looked at: a place, and a name
+            found |= self._said(str(rest[1]))
         return found
 
     def _agrees(self, callee: int) -> bool:
@@ -112,7 +115,7 @@ class Origins:
         last = name.rpartition(".")[2]
         words = words_of(last)
         found: set[str] = set()
-        if any(map(_RANKS.fullmatch, words)) or {"is", "main"} <= words:
+        if any(map(_RANKS.fullmatch, words)) or ("is" in words and words & _FIRST):
             found.add(NAMED)
         elif last in self._holders:
             found.add(HELD)

@@ -298,7 +298,17 @@ class _Surveyor:
 
     def contended(self) -> Iterator[Contended]:
         """Tell what was found about files; what a function does is right or wrong by its callers,
-        who may call it on one rank only, and is told there where nobody else would."""
+        who may call it on one rank only, and is told there where nobody else would.
+
+        Where no rank test and no collective is met, and no framework comes in by an import, nothing
+        shows that there are several ranks.
+        """
+        if not (
+            any(interpreter.decided for interpreter in self.interpreters.values())
+            or any(trace.acts for each in self.seen for trace in each.traces.values())
+            or not self.module.imports.isdisjoint(self.world.knowledge.import_roots)
+        ):
+            return
         for each in self.seen:
             for found in each.contentions:
                 if self._told_within(found):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ckptlint.analysis.sequences import Access, Branch, Exit, Item, Loop, Operation, Scope, Trace
@@ -15,7 +15,8 @@ Conditions: TypeAlias = tuple[tuple[int, bool], ...]
 @dataclass(frozen=True)
 class Visit:
     """One access or collective, the calls and rank tests that lead to it, and the conditions of
-    all ranks under which it is reached. ``polled`` when it is repeated until something happens."""
+    all ranks under which it is reached. ``polled`` when it is repeated until something happens;
+    ``left`` when under some condition this rank has left before, by a test of its rank."""
 
     item: Access | Operation
     chain: tuple[Scope, ...]
@@ -23,6 +24,7 @@ class Visit:
     conditions: Conditions
     order: int
     polled: bool = False
+    left: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -38,33 +40,53 @@ class Visit:
 def visits(trace: Trace) -> list[Visit]:
     """List everything that is reached, whatever the conditions turn out to be."""
     found: list[Visit] = []
-    _walk(trace.items, (), (), (), False, found)
+    _walk(trace.items, _Way(), found)
     return found
 
 
-def _walk(
-    items: Sequence[Item],
-    chain: tuple[Scope, ...],
-    levels: tuple[Level, ...],
-    conditions: Conditions,
-    polled: bool,
-    into: list[Visit],
-) -> None:
+@dataclass(frozen=True)
+class _Way:
+    """What leads to a place: see :class:`Visit`."""
+
+    chain: tuple[Scope, ...] = ()
+    levels: tuple[Level, ...] = ()
+    conditions: Conditions = ()
+    polled: bool = False
+    left: bool = False
+
+    def into(self, scope: Scope) -> _Way:
+        levels = self.levels + levels_of(scope.guards, self.chain)
+        return replace(self, chain=(*self.chain, scope), levels=levels)
+
+    def under(self, key: int, truth: bool) -> _Way:
+        return replace(self, conditions=(*self.conditions, (key, truth)))
+
+
+def _walk(items: Sequence[Item], way: _Way, into: list[Visit]) -> None:
     for item in items:
         if isinstance(item, Access | Operation):
-            inner = levels + levels_of(item.guards, chain)
-            into.append(Visit(item, chain, inner, conditions, len(into), polled))
+            levels = way.levels + levels_of(item.guards, way.chain)
+            order = len(into)
+            into.append(Visit(item, way.chain, levels, way.conditions, order, way.polled, way.left))
         elif isinstance(item, Branch):
             for arm, truth in ((item.yes, True), (item.no, False)):
-                _walk(arm.items, chain, levels, (*conditions, (item.key, truth)), polled, into)
+                _walk(arm.items, way.under(item.key, truth), into)
             leaves = _leaves(item.yes), _leaves(item.no)
             if leaves[0] is not leaves[1]:
-                conditions = (*conditions, (item.key, leaves[1]))
+                way = way.under(item.key, leaves[1])
+            way = replace(way, left=way.left or _parts(item))
         elif isinstance(item, Loop):
-            _walk(item.body.items, chain, levels, conditions, polled or item.endless, into)
+            _walk(item.body.items, replace(way, polled=way.polled or item.endless), into)
         elif isinstance(item, Scope):
-            inner = levels + levels_of(item.guards, chain)
-            _walk(item.body.items, (*chain, item), inner, conditions, polled, into)
+            _walk(item.body.items, way.into(item), into)
+
+
+def _parts(branch: Branch) -> bool:
+    """Say whether a rank test in one of the arms takes the rank out of the function."""
+    return any(
+        _parts(item) if isinstance(item, Branch) else isinstance(item, Exit) and bool(item.guards)
+        for item in (*branch.yes, *branch.no)
+    )
 
 
 def _leaves(trace: Trace) -> bool:

@@ -20,12 +20,15 @@ from ckptlint.knowledge import Knowledge
 __all__ = [
     "Proposal",
     "add_barrier",
+    "ask_the_global_rank",
     "free_hook",
+    "gather_first",
     "guard_write",
     "keep_going",
     "let_it_exist",
     "move_barrier",
     "runtime_calls",
+    "share_path",
     "split_guard",
 ]
 
@@ -84,3 +87,24 @@ def add_barrier(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
     from ckptlint.fixing import contents
 
     return contents.add_barrier(fault, knowledge)
+
+
+def share_path(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Give every rank the path that rank 0 has made up."""
+    from ckptlint.fixing import agreeing
+
+    return agreeing.share_path(fault, knowledge)
+
+
+def ask_the_global_rank(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Test the rank in the job instead of the rank within the node."""
+    from ckptlint.fixing import ranks
+
+    return ranks.ask_the_global_rank(fault, knowledge)
+
+
+def gather_first(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Gather a sharded state on every rank before one of them writes it."""
+    from ckptlint.fixing import gathering
+
+    return gathering.gather_first(fault)

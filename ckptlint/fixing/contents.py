@@ -3,78 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from ckptlint.analysis.values import Site
 from ckptlint.file_fault import FileFault
 from ckptlint.finding import Applicability, Edit, Span
 from ckptlint.fixing.proposal import Proposal, told
-from ckptlint.fixing.scopes import Uses, leaves, read_elsewhere, way_to
+from ckptlint.fixing.scopes import Uses, leaves, read_elsewhere
+from ckptlint.fixing.spot import Spot
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import FunctionNode, Import, Module
+from ckptlint.project import Import, Module
 
 _SHARDED = frozenset({"fsdp", "fsdp2", "zero3", "tp", "megatron"})
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A statement of a file, the blocks around it, and the function that holds it."""
-
-    module: Module
-    way: Sequence[tuple[ast.AST, list[ast.stmt], int]]
-
-    @classmethod
-    def of(cls, site: Site) -> _Place | None:
-        """Find the innermost statement that holds a node."""
-        statement = next(
-            (
-                node
-                for node in reversed(list(ast.walk(site.module.tree)))
-                if isinstance(node, ast.stmt)
-                and any(child is site.node for child in ast.walk(node))
-            ),
-            None,
-        )
-        way = way_to(site.module.tree, statement) if statement is not None else None
-        return cls(site.module, way) if way is not None else None
-
-    @property
-    def statement(self) -> ast.stmt:
-        _, block, index = self.way[-1]
-        return block[index]
-
-    @property
-    def scope(self) -> ast.AST:
-        """The function around the statement, or the file."""
-        functions = (parent for parent, _, _ in reversed(self.way))
-        return next((f for f in functions if isinstance(f, FunctionNode)), self.module.tree)
-
-    def line(self, number: int) -> str:
-        return self.module.source.lines[number - 1]
-
-    def margin(self, statement: ast.stmt) -> str:
-        """The indentation of a statement that begins its line."""
-        text = self.line(statement.lineno)
-        return text[: len(text) - len(text.lstrip())]
-
-    @property
-    def step(self) -> str:
-        """One level of indentation, as the function uses it."""
-        body = getattr(self.scope, "body", [])
-        if isinstance(self.scope, FunctionNode) and body:
-            inner, outer = self.margin(body[0]), self.margin(self.scope)
-            if inner.startswith(outer) and inner != outer:
-                return inner[len(outer) :]
-        return "    "
-
-    @property
-    def newline(self) -> str:
-        return "\r\n" if b"\r\n" in self.module.source.data else "\n"
-
-    def inserted(self, line: int, text: str) -> Edit:
-        """Put text in front of a line."""
-        return Edit(Span(self.module.source.display, line, 1, line, 1), text)
 
 
 def let_it_exist(fault: FileFault) -> Iterator[Proposal]:
@@ -103,7 +42,7 @@ def guard_write(fault: FileFault, knowledge: Knowledge) -> Iterator[Proposal]:
 
     Only for what is known to be local: what may be a collective must not be guarded.
     """
-    place = _Place.of(fault.place)
+    place = Spot.of(fault.place)
     if place is None or not fault.local or not _may_stand_alone(place):
         return
     if _SHARDED & fault.backends and "state_dict" in ast.unparse(place.statement):
@@ -122,7 +61,7 @@ def guard_write(fault: FileFault, knowledge: Knowledge) -> Iterator[Proposal]:
         yield told(f"do it where `{test}`", doubts, tuple(edits))
 
 
-def _may_stand_alone(place: _Place) -> bool:
+def _may_stand_alone(place: Spot) -> bool:
     """Say whether nothing but the files changes when a statement is left out on other ranks."""
     statement = place.statement
     if not isinstance(statement, ast.Expr | ast.With):
@@ -137,7 +76,7 @@ def _may_stand_alone(place: _Place) -> bool:
     return not read_elsewhere(written, place.scope, [statement])
 
 
-def _tests(place: _Place, fault: FileFault, knowledge: Knowledge) -> Iterator[str]:
+def _tests(place: Spot, fault: FileFault, knowledge: Knowledge) -> Iterator[str]:
     """Yield tests for rank 0: those of the same function, nearest first, then one made of the
     object that all ranks meet through."""
     line = place.statement.lineno
@@ -187,7 +126,7 @@ def _says_first(node: ast.expr, knowledge: Knowledge) -> bool:
     )
 
 
-def _bound_before(test: ast.expr, place: _Place) -> bool:
+def _bound_before(test: ast.expr, place: Spot) -> bool:
     """Say whether every name of a test has its value where the statement stands."""
     read = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
     stores: dict[str, int] = {}
@@ -214,7 +153,7 @@ def _made_of(node: ast.AST, call: object, knowledge: Knowledge) -> Iterator[str]
 
 def add_barrier(fault: FileFault, knowledge: Knowledge) -> Iterator[Proposal]:
     """Yield a barrier between what one rank does to a file and what the others do."""
-    first, second = _Place.of(fault.place), fault.other_place and _Place.of(fault.other_place)
+    first, second = Spot.of(fault.place), fault.other_place and Spot.of(fault.other_place)
     if first is None or not second or first.module is not second.module:
         return
     parting = next(
@@ -237,7 +176,7 @@ def add_barrier(fault: FileFault, knowledge: Knowledge) -> Iterator[Proposal]:
         yield told(f"wait in `{barrier}`", doubts, (edit,))
 
 
-def _barriers(place: _Place, fault: FileFault, knowledge: Knowledge) -> Iterator[str]:
+def _barriers(place: Spot, fault: FileFault, knowledge: Knowledge) -> Iterator[str]:
     """Yield barriers in the words of the function, of its rank test, or of its file."""
     names = {
         full.rpartition(".")[2]

@@ -31,6 +31,28 @@ def imported(module: Module, package: str, beside: Sequence[str]) -> tuple[Edit,
     return (Edit(Span(module.source.display, place, 1, place, 1), line + end),)
 
 
+def imported_names(
+    module: Module, package: str, names: Sequence[str], beside: Sequence[str]
+) -> tuple[Edit, ...]:
+    """Return the edit that imports names from a package, or none where they are imported.
+
+    Raises RefusedError where one of them means something else in the file.
+    """
+    missing = []
+    for name in names:
+        symbol = module.symbols.get(name)
+        if symbol is None and name not in module.assigned:
+            missing.append(name)
+        elif not isinstance(symbol, Import) or (symbol.module, symbol.name) != (package, name):
+            raise RefusedError(f"`{name}` is another thing in this file")
+    if not missing:
+        return ()
+    line = f"from {package} import {', '.join(missing)}"
+    place = _place(module.tree.body, line, package, beside)
+    end = "\r\n" if module.source.lines and module.source.lines[0].endswith("\r\n") else "\n"
+    return (Edit(Span(module.source.display, place, 1, place, 1), line + end),)
+
+
 def _home(module: Module, package: str) -> str:
     """Return the package in which the project has a copy, or nothing."""
     tail = f"/{package}/__init__.py"

@@ -41,7 +41,10 @@ def save(state):
 
 ## Fix safety
 
-No fix is offered: where the path should come from is for the author to say. The runtime's
+Where the clock, chance or the process makes the path differ, the fix broadcasts that of rank 0,
+with the object that saves or with `torch.distributed`. It is unsafe: where a caller keeps ranks
+away the broadcast hangs, and what was done with the path before was done with another one. A path
+that holds the rank, or a temporary folder, is for the author to replace. The runtime's
 `agree(value, name)` raises on every rank when they differ.
 
 ## Known limits
@@ -57,7 +60,18 @@ No fix is offered: where the path should come from is for the author to say. The
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    FileFault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    share_path,
+)
 
 RULE = Rule(
     code="CKP203",
@@ -65,7 +79,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.LIKELY,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 
@@ -87,3 +101,9 @@ def check_files(fault: FileFault) -> Finding | None:
         f"{fault.origins}: the ranks do not mean the same checkpoint"
     )
     return fault.finding(RULE, message, _HELP)
+
+
+def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Broadcast the path from rank 0."""
+    if fault.call.effect != "create":
+        yield from share_path(fault, knowledge)

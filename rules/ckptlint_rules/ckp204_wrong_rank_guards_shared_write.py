@@ -42,7 +42,9 @@ off. Without the setting they are *possible*, which is not shown by default.
 
 ## Fix safety
 
-No fix is offered: whether the nodes share a file system does not stand in the source.
+The fix tests the rank in the whole job, with the predicate that the same object or environment has,
+or with `torch.distributed` where the file imports it. It is unsafe: whether the nodes share a file
+system does not stand in the source, and what else is under the test may be for every node.
 
 ## Known limits
 
@@ -56,7 +58,18 @@ No fix is offered: whether the nodes share a file system does not stand in the s
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    FileFault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    ask_the_global_rank,
+)
 
 RULE = Rule(
     code="CKP204",
@@ -64,7 +77,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.WARNING,
     confidence=Confidence.LIKELY,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 
@@ -79,3 +92,8 @@ def check_files(fault: FileFault) -> Finding | None:
     )
     confidence = Confidence.LIKELY if fault.shared else Confidence.POSSIBLE
     return fault.finding(RULE, message, "test the global rank", confidence)
+
+
+def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Test the rank in the job."""
+    return ask_the_global_rank(fault, knowledge)

@@ -46,7 +46,10 @@ def train(model, path):
 
 ## Fix safety
 
-No fix is offered: a gather must be reached by every rank, and where that is the author knows.
+Where rank 0 writes under a test of its rank, the fix gathers the state on every rank, in front of
+the test or where each rank took its shards. It is unsafe: where a caller keeps ranks away the
+gather hangs, and what else is saved, as the state of the optimizer, may be in shards as well. Where
+every rank writes, none is offered.
 
 ## Known limits
 
@@ -62,7 +65,18 @@ No fix is offered: a gather must be reached by every rank, and where that is the
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    FileFault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    gather_first,
+)
 
 RULE = Rule(
     code="CKP301",
@@ -70,7 +84,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.LIKELY,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 
@@ -84,3 +98,8 @@ def check_files(fault: FileFault) -> Finding | None:
         "what the other ranks have is lost"
     )
     return fault.finding(RULE, message, "gather the state on every rank, then write it on rank 0")
+
+
+def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Gather the state on every rank, and write it on one."""
+    return gather_first(fault, knowledge)

@@ -43,8 +43,9 @@ def copy(model, other: nn.Module):
 
 ## Fix safety
 
-No fix is offered: whether every rank needs the result, or rank 0 alone should use it, is for the
-author to say.
+Where the result is written, the fix puts a test for rank 0 around the statement, as that of
+[CKP201](CKP201.md) does. Elsewhere none is offered: whether every rank needs the result, or rank 0
+alone should use it, is for the author to say.
 
 ## Known limits
 
@@ -58,7 +59,18 @@ author to say.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    FileFault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    guard_write,
+)
 
 RULE = Rule(
     code="CKP302",
@@ -66,7 +78,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.LIKELY,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 
@@ -81,3 +93,9 @@ def check_files(fault: FileFault) -> Finding | None:
     )
     help_ = "use it on the root only, or let every rank receive it"
     return fault.finding(RULE, message, help_)
+
+
+def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Write it on the rank that has it."""
+    if fault.call.effect == "write":
+        yield from guard_write(fault, knowledge)
