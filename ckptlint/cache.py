@@ -15,28 +15,20 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from ckptlint import atomic
 from ckptlint.evidence import inputs
-from ckptlint.finding import (
-    Applicability,
-    Confidence,
-    Edit,
-    Finding,
-    Fix,
-    Related,
-    Severity,
-    Span,
-)
+from ckptlint.finding import Finding
+from ckptlint.kept.files import SETTLED
+from ckptlint.plain import finding_from
 
 FOLDER = ".ckptlint_cache"
 _KEPT = 32  # outcomes of one project: of different settings, and of different files asked for
-# A file that changed so shortly before the run may change again without another time to show it.
-_SETTLED = 2_000_000_000  # nanoseconds
+_KEPT_STORES = 4  # files with what is kept of the project's files, for different settings
 
 
 @dataclass(frozen=True)
@@ -75,79 +67,48 @@ class Cache:
                 continue
             newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
             marks.append((str(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-        return Stamp(_digest(marks), newest + _SETTLED < time.time_ns())
-
-    def contents(self, files: Iterable[tuple[str, bytes]]) -> str:
-        """Return one digest of the contents of files and of what the evidence is taken from."""
-        hashed = hashlib.blake2b(digest_size=16)
-        evidence = (
-            (str(path.relative_to(self._root)), _bytes(path)) for path in inputs(self._root)
-        )
-        for name, data in (*files, *evidence):
-            hashed.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogatepass"))
-            hashed.update(data)
-        return hashed.hexdigest()
+        return Stamp(_digest(marks), newest + SETTLED < time.time_ns())
 
     def by_stamp(self, stamp: Stamp) -> Outcome | None:
         """Return the outcome of files that have the times that they had."""
-        return self._outcome("stamp", stamp.digest) if stamp.settled else None
+        return self._outcome(stamp.digest) if stamp.settled else None
 
-    def by_contents(self, contents: str) -> Outcome | None:
-        """Return the outcome of files with the same contents."""
-        return self._outcome("contents", contents)
-
-    def store(self, stamp: Stamp, contents: str, outcome: Outcome) -> None:
+    def store(self, stamp: Stamp, outcome: Outcome) -> None:
         """Keep an outcome, and only the newest ones beside it."""
         document = {
             "stamp": stamp.digest if stamp.settled else "",
-            "contents": contents,
             "findings": [asdict(finding) for finding in outcome.findings],
             "failed": sorted(outcome.failed),
         }
         try:
             self._make_folder()
             atomic.replace(str(self._path), json.dumps(document).encode())
-            for path in sorted(self._folder.glob("*.json"), key=_age)[:-_KEPT]:
-                path.unlink(missing_ok=True)
+            for ending, number in (("json", _KEPT), ("db", _KEPT_STORES)):
+                for path in sorted(self._folder.glob(f"*.{ending}"), key=_age)[:-number]:
+                    path.unlink(missing_ok=True)
         except OSError:
             return  # a folder that nobody may write to has no cache
+
+    def path(self, parts: Sequence[object]) -> Path:
+        """Return the file for what is kept of the project's files, given what results depend on."""
+        with suppress(OSError):
+            self._make_folder()
+        return self._folder / f"{_digest([_program(), sys.version, *parts])}.db"
 
     def _make_folder(self) -> None:
         if not self._folder.is_dir():
             self._folder.mkdir()
             (self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
-    def _outcome(self, key: str, digest: str) -> Outcome | None:
+    def _outcome(self, digest: str) -> Outcome | None:
         try:
             document = json.loads(self._path.read_bytes())
-            if document[key] != digest:
+            if document["stamp"] != digest:
                 return None
-            findings = tuple(_finding(each) for each in document["findings"])
+            findings = tuple(finding_from(each) for each in document["findings"])
             return Outcome(findings, frozenset(document["failed"]))
         except (OSError, ValueError, LookupError, TypeError):
             return None
-
-
-def _finding(told: dict[str, Any]) -> Finding:
-    """Make a finding of what ``asdict`` made of it."""
-    fix = told["fix"]
-    return Finding(
-        **{
-            **told,
-            "severity": Severity(told["severity"]),
-            "confidence": Confidence(told["confidence"]),
-            "span": Span(**told["span"]),
-            "related": tuple(
-                Related(**{**each, "span": Span(**each["span"])}) for each in told["related"]
-            ),
-            "fix": fix
-            and Fix(
-                Applicability(fix["applicability"]),
-                fix["message"],
-                tuple(Edit(Span(**each["span"]), each["text"]) for each in fix["edits"]),
-            ),
-        }
-    )
 
 
 def _program() -> Sequence[object]:
@@ -182,13 +143,6 @@ def _plain(value: object) -> object:
     if isinstance(value, Sequence):
         return [_plain(each) for each in value]
     return repr(value)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def _age(path: Path) -> float:

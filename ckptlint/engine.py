@@ -8,14 +8,17 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
 
 from ckptlint import evidence
 from ckptlint.analysis.holders import Holders
-from ckptlint.examining import Examined, Examiner, Told
+from ckptlint.examining import Examined, Examiner, Found, Told
 from ckptlint.finding import Finding, Fix
+from ckptlint.kept.store import Store
 from ckptlint.knowledge import Knowledge
+from ckptlint.memo import Memo, digest
+from ckptlint.plain import fix_from
 from ckptlint.project import Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.source import Source
@@ -41,50 +44,79 @@ class _Analysis:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.project = Project(request.sources, request.root)
+        store = request.store
+        project = Project(request.sources, request.root, index=store.index if store else None)
+        self.memo = store.memo(project) if store else Memo()
         knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
-        self.examiner = Examiner(request, self.project, knowledge, Holders(self.project, knowledge))
+        with project.questions.apart() as self.asked:
+            holders = Holders(project, knowledge, self.memo)
+            self.looked_at = holders.looked_at
+        self.examiner = Examiner(request, project, knowledge, holders)
+        if store is not None:
+            self._note_changes(store)
+
+    def _note_changes(self, store: Store) -> None:
+        """Tell in which files other names hold the rank now, or which are looked at for another
+        reason: what was found out of functions in them need not hold."""
+        holders = self.examiner.holders
+        new = {
+            "names": holders.names,
+            "ranks": holders.ranks,
+            "speaking": {source.display for source in holders.speaking},
+            "looked_at": {source.display for source in holders.looked_at},
+        }
+        old = store.remembered("holders") or {}
+        store.memory["holders"] = {name: sorted(each) for name, each in new.items()}
+        if old:
+            different = {name: each ^ set(old[name]) for name, each in new.items()}
+            names = different["names"] | different["ranks"]
+            mentioning = self.examiner.project.lexicon.mentioning(names) if names else ()
+            files = {source.display for source in mentioning}
+            self.memo.change(
+                f"file:{name}" for name in files | different["speaking"] | different["looked_at"]
+            )
 
     def findings(self) -> Iterator[Finding]:
         """Look at each file that matters, and tell each fault once, as its best witness has it."""
-        sources = self._looked_at()
-        results = self._apart(self.examiner.examine, sources)
+        results = self._examined()
         witnesses: dict[str, tuple[Source, Told]] = {}
-        for source, result in zip(sources, results, strict=True):
+        for source, result in results.items():
             for told in result.told:
                 known = witnesses.get(told.key)
                 if known is None or told.standing < known[1].standing:
                     witnesses[told.key] = (source, told)
-        fixes = self._fixes(dict(zip(sources, results, strict=True)), witnesses.values())
+        fixes = self._fixes(results, witnesses.values()) if self.request.fixes else {}
         for _, told in witnesses.values():
             for finding in filter(self._is_wanted, told.findings):
                 yield replace(finding, fix=fixes.get((told.key, finding.code)))
-        complaints = [
-            *self.examiner.unread(),
-            *(c for result in results for c in result.complaints),
-        ]
-        yield from filter(self._is_wanted, dict.fromkeys(complaints))
+        complaints = dict.fromkeys(self.examiner.unread(self.asked))
+        complaints.update(dict.fromkeys(c for each in results.values() for c in each.complaints))
+        yield from filter(self._is_wanted, complaints)
 
     def _is_wanted(self, finding: Finding) -> bool:
         return self.request.around or finding.span.path in self.request.asked
 
-    def _looked_at(self) -> Sequence[Source]:
+    def _examined(self) -> Mapping[Source, Examined]:
+        """Look at the files that matter, in order, as far as nothing that holds is known of one."""
         within = self.request.within
-        found = (module.source for module in self.examiner.holders.looked_at)
-        wanted = (each for each in found if within is None or each.display in within)
-        return sorted(wanted, key=lambda source: source.display)
+        wanted = (each for each in self.looked_at if within is None or each.display in within)
+        sources = sorted(wanted, key=lambda source: source.display)
+        backends = digest(sorted(self.examiner.backends)) if sources else ""
+        keys = {source: f"examined {backends} {source.display}" for source in sources}
+        known = {source: self.memo.known(key) for source, key in keys.items()}
+        results = {source: Examined.of(plain) for source, plain in known.items() if plain}
+        new = [source for source in sources if source not in results]
+        for source, found in zip(new, self._apart(self.examiner.examine, new), strict=True):
+            former = self.memo.former(keys[source])
+            self.memo.change(f"ran:{path}" for path in _ran(source, found.result, former))
+            self.memo.keep(keys[source], found.result.plain(), found.questions)
+            results[source] = found.result
+        return {source: results[source] for source in sources}
 
     def _fixes(
         self, results: Mapping[Source, Examined], told: Iterable[tuple[Source, Told]]
     ) -> Mapping[tuple[str, str], Fix | None]:
         """Find what cures the findings of the asked files, by their faults' keys and codes."""
-        if not self.request.fixes:
-            return {}
-        looked = {
-            (source.display, name): each
-            for source, result in results.items()
-            for name, each in result.looked.items()
-        }
         before: Counter[Identity] = Counter()
         wanted: dict[Source, set[tuple[str, str]]] = defaultdict(set)
         for source, each in told:
@@ -92,20 +124,50 @@ class _Analysis:
                 before[finding.identity] += 1
                 if finding.span.path in self.request.asked:
                     wanted[source].add((each.key, finding.code))
-        found = self._apart(
-            lambda source: self.examiner.fixes(source, wanted[source], looked, before),
-            list(wanted),
-        )
-        return {place: fix for each in found for place, fix in each.items()}
+        found: dict[tuple[str, str], Fix | None] = {}
+        new: list[Source] = []
+        for source, faults in wanted.items():
+            plain = self.memo.known(f"fixes {source.display}") or ()
+            kept = {(key, code): fix for key, code, fix in plain}
+            if faults <= kept.keys():
+                found.update({fault: fix_from(kept[fault]) for fault in faults})
+            else:
+                new.append(source)
+        looked = {
+            (source.display, name): each
+            for source, result in (results.items() if new else ())
+            for name, each in result.looked.items()
+        }
+        work = self._apart(lambda s: self.examiner.fixes(s, wanted[s], looked, before), new)
+        for source, new_fixes in zip(new, work, strict=True):
+            plain = [[*fault, fix and asdict(fix)] for fault, fix in new_fixes.result.items()]
+            self.memo.keep(f"fixes {source.display}", plain, new_fixes.questions)
+            found.update(new_fixes.result)
+        return found
 
-    def _apart(self, work: Callable[[Source], _T], sources: Sequence[Source]) -> Sequence[_T]:
+    def _apart(
+        self, work: Callable[[Source], Found[_T]], sources: Sequence[Source]
+    ) -> Sequence[Found[_T]]:
         """Do something for each of some files, in several processes where that pays."""
         jobs = min(self.request.jobs, len(sources) // _WORTH_A_PROCESS)
         if jobs < 2:
-            return [work(source) for source in sources]
-        from ckptlint.workers import mapped
+            found = [work(source) for source in sources]
+        else:
+            from ckptlint.workers import mapped
 
-        return mapped(work, sources, jobs)
+            found = mapped(work, sources, jobs)
+        if self.request.store is not None:
+            for outlines in (*(each.outlines for each in found), self.examiner.outlines()):
+                self.request.store.outlines.update(outlines)
+        return found
+
+
+def _ran(source: Source, result: Examined, former: Any) -> set[str]:
+    """Return the files whose functions were executed when a file was looked at, now or before."""
+    found = {source.display}
+    for each in (result, *([Examined.of(former)] if former else [])):
+        found.update(path for looked in each.looked.values() for path, _ in looked.functions)
+    return found
 
 
 @contextmanager

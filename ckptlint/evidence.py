@@ -154,23 +154,34 @@ def _read(path: Path) -> str:
         return ""
 
 
+class Marks:
+    """What shows a backend in code, or in a file of settings."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._backends: dict[bytes, set[str]] = {}
+        for evidence in knowledge.evidence:
+            for name in evidence.names:
+                mark = name.rpartition(".")[2].encode()
+                self._backends.setdefault(mark, set()).add(evidence.backend)
+            for text in evidence.text:
+                self._backends.setdefault(text.encode(), set()).add(evidence.backend)
+        marks = sorted(self._backends, key=len, reverse=True)
+        self._pattern = re.compile(b"|".join(map(re.escape, marks)) if marks else rb"(?!)")
+
+    def of(self, data: bytes) -> frozenset[str]:
+        """Return the backends that a text shows."""
+        found = set(self._pattern.findall(data))
+        return frozenset(backend for mark in found for backend in self._backends[mark])
+
+    def in_settings(self, root: Path) -> frozenset[str]:
+        """Return the backends that the files of settings of a project show."""
+        return frozenset[str]().union(*map(self.of, _settings(root)))
+
+
 def backends(root: Path, sources: Iterable[Source], knowledge: Knowledge) -> frozenset[str]:
     """Return the backends that the project's code or settings files show."""
-    marks: dict[bytes, set[str]] = {}
-    for evidence in knowledge.evidence:
-        for name in evidence.names:
-            marks.setdefault(name.rpartition(".")[2].encode(), set()).add(evidence.backend)
-        for text in evidence.text:
-            marks.setdefault(text.encode(), set()).add(evidence.backend)
-    found: set[str] = set()
-    if not marks:
-        return frozenset()
-    pattern = re.compile(b"|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-    contents = (source.code for source in sources)
-    for data in (*contents, *_settings(root)):
-        for mark in set(pattern.findall(data)):
-            found |= marks[mark]
-    return frozenset(found)
+    marks = Marks(knowledge)
+    return marks.in_settings(root).union(*(marks.of(source.code) for source in sources))
 
 
 def _settings(root: Path) -> Iterator[bytes]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain
+from typing import Any, Generic, TypeVar
 
 from ckptlint import evidence
 from ckptlint.analysis.holders import Holders
@@ -22,6 +24,7 @@ from ckptlint.file_fault import FileFault
 from ckptlint.finding import Finding, Fix
 from ckptlint.fixing import Proposal, runtime_calls
 from ckptlint.knowledge import Knowledge
+from ckptlint.plain import finding_from
 from ckptlint.project import Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.siblings import Siblings
@@ -29,6 +32,7 @@ from ckptlint.source import Source
 from ckptlint.trial import Identity, Trials
 from ckptlint_rules import RULES
 
+_T = TypeVar("_T")
 _FAILURES = "CKP110"  # the rule that looks at exceptions, which are no paths for the others
 
 
@@ -58,9 +62,49 @@ class Examined:
     complaints: tuple[Finding, ...]
     looked: Mapping[str, Looked]
 
+    def plain(self) -> Any:
+        """Return it as JSON has it."""
+        return {
+            "told": [asdict(each) for each in self.told],
+            "complaints": [asdict(each) for each in self.complaints],
+            "looked": {
+                name: [each.parts, dict(each.likeness), sorted(each.functions)]
+                for name, each in self.looked.items()
+            },
+        }
+
+    @classmethod
+    def of(cls, plain: Any) -> Examined:
+        """Make it of what JSON has."""
+        told = (
+            Told(
+                each["key"],
+                tuple(each["standing"]),
+                tuple(map(finding_from, each["findings"])),
+                tuple(map(finding_from, each["plain"])),
+            )
+            for each in plain["told"]
+        )
+        looked = {
+            name: Looked(parts, likeness, frozenset((path, line) for path, line in functions))
+            for name, (parts, likeness, functions) in plain["looked"].items()
+        }
+        return cls(tuple(told), tuple(map(finding_from, plain["complaints"])), looked)
+
 
 Wanted = Collection[tuple[str, str]]  # faults by their keys, with the codes of rules
 Fixes = Mapping[tuple[str, str], Fix | None]
+Outlines = Mapping[str, Mapping[str, str]]  # of files, by their names
+
+
+@dataclass(frozen=True)
+class Found(Generic[_T]):
+    """Something found out, the questions that were asked for it, and outlines of files of which
+    somebody asked for one, where anything is to be kept."""
+
+    result: _T
+    questions: Collection[str]
+    outlines: Outlines
 
 
 @dataclass(frozen=True)
@@ -77,23 +121,33 @@ class Examiner:
         """The backends that the project shows."""
         if self.request.backends is not None:
             return self.request.backends
-        return evidence.backends(self.request.root, self.request.sources, self.knowledge)
+        marks = evidence.Marks(self.knowledge)
+        shown: dict[str, list[str]] = {}
+        new: Iterable[Source] = self.request.sources
+        store = self.request.store
+        if store is not None and not store.anew:
+            known = store.remembered("backends")
+            shown = {name: known[name] for name in known if name in store.changes.same}
+            new = store.changes.other.values()
+        shown.update(
+            (each.display, sorted(found)) for each in new if (found := marks.of(each.code))
+        )
+        if store is not None:
+            store.memory["backends"] = shown
+        every = frozenset(backend for backends in shown.values() for backend in backends)
+        return every | marks.in_settings(self.request.root)
 
-    def unread(self) -> Iterator[Finding]:
-        """Tell of the files that were needed so far and could not be read."""
-        for source, error in self.project.broken.items():
-            yield not_analysed(source.display, error.reason, error.line, error.cell)
-
-    def examine(self, source: Source) -> Examined:
+    def examine(self, source: Source) -> Found[Examined]:
         """Look at one file (raises SourceError)."""
-        module = self.project.module(source)
-        world = World(self.project, self.knowledge, self.holders)
-        result = survey(world, [module])
-        told = self._told(world, result, self._codes)
-        if _FAILURES in self.request.codes:
-            failing = World(self.project, self.knowledge, self.holders, failures=True)
-            told = chain(told, self._told(failing, survey(failing, [module]), (_FAILURES,)))
-        complaints = tuple(
+        with self.project.questions.apart() as asked:
+            module = self.project.module(source)
+            world = World(self.project, self.knowledge, self.holders)
+            result = survey(world, [module])
+            told = [*self._told(world, result, self._codes)]
+            if _FAILURES in self.request.codes:
+                failing = World(self.project, self.knowledge, self.holders, failures=True)
+                told += self._told(failing, survey(failing, [module]), (_FAILURES,))
+        complaints = (
             not_analysed(
                 each.site.module.source.display,
                 f"{each.function} {each.reason}",
@@ -102,7 +156,23 @@ class Examiner:
             for each in result.complaints
         )
         looked = {name: each for (_, name), each in result.looked.items()}
-        return Examined(tuple(told), (*self.unread(), *complaints), looked)
+        examined = Examined(tuple(told), (*self.unread(asked), *complaints), looked)
+        return Found(examined, asked, self.outlines())
+
+    def outlines(self) -> Outlines:
+        """Return the outlines that were asked for and not returned before."""
+        if self.request.store is None:
+            return {}
+        modules = map(self.project.parsed, self.project.outlined)
+        found = {module.source.display: module.outline for module in modules if module}
+        self.project.outlined.clear()
+        return found
+
+    def unread(self, asked: AbstractSet[str]) -> Iterator[Finding]:
+        """Tell of the files that were asked for and could not be parsed."""
+        for source, error in self.project.broken.items():
+            if not asked.isdisjoint((f"file:{source.display}", f"outline:{source.display}")):
+                yield not_analysed(source.display, error.reason, error.line, error.cell)
 
     def fixes(
         self,
@@ -110,20 +180,22 @@ class Examiner:
         wanted: Wanted,
         looked: Mapping[tuple[str, str], Looked],
         before: Counter[Identity],
-    ) -> Fixes:
+    ) -> Found[Fixes]:
         """Look at a file once more, and return what cures some of the faults that it told.
 
         ``looked`` are the functions of all files that were looked at, ``before`` counts what was
         found in them.
         """
-        world = World(self.project, self.knowledge, self.holders)
-        trials = Trials(world, looked, before, self._judged)
-        return {
-            (key, code): trials.first(self._proposals(fault, code), fault, finding)
-            for key, _, fault in self._faults(survey(world, [self.project.module(source)]))
-            for code, finding in _findings(fault, self._codes)
-            if (key, code) in wanted
-        }
+        with self.project.questions.apart() as asked:
+            world = World(self.project, self.knowledge, self.holders)
+            trials = Trials(world, looked, before, self._judged)
+            fixes = {
+                (key, code): trials.first(self._proposals(fault, code), fault, finding)
+                for key, _, fault in self._faults(survey(world, [self.project.module(source)]))
+                for code, finding in _findings(fault, self._codes)
+                if (key, code) in wanted
+            }
+        return Found(fixes, asked, self.outlines())
 
     @property
     def _codes(self) -> Collection[str]:

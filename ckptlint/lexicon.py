@@ -4,13 +4,115 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Protocol
 
+from ckptlint.questions import Questions
 from ckptlint.source import Source, words
 
 _DEFINITION = re.compile(rb"def ([A-Za-z_\x80-\xff][\w\x80-\xff]*)")
 _BASES = re.compile(rb"^[ \t]*class[ \t]+\w+[^\S\n]*\(([^)]*)\)", re.M)
+# A comment or string that looks like an import adds an edge too many, which does no harm.
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import\b[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\r?\n)*)"
+    rb"|import[ \t]+([^\n#;]+))",
+    re.M,
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+Target = tuple[str, int]  # a dotted name and its level
+
+
+def defined(source: Source) -> frozenset[bytes]:
+    """Return the names of the functions and methods that a file defines."""
+    return frozenset(_DEFINITION.findall(source.code))
+
+
+def bases(source: Source) -> frozenset[bytes]:
+    """Return the words in which the classes of a file name their bases."""
+    return words(b" ".join(_BASES.findall(source.code)))
+
+
+def imports(source: Source) -> tuple[Target, ...]:
+    """Return the modules that the import statements of a file may name.
+
+    What is imported by ``*`` is the name ``*`` of its module, and comes in the order of the file.
+    """
+    return tuple(_imports(source.code))
+
+
+def _imports(data: bytes) -> Iterator[Target]:
+    for dots, module, names, plain in _IMPORT.findall(data):
+        if plain:
+            for part in plain.decode("utf-8", "replace").split(","):
+                yield part.split()[0] if part.strip() else "", 0
+            continue
+        base = module.decode("utf-8", "replace")
+        yield base, len(dots)
+        if names.lstrip(b"( \t").startswith(b"*"):
+            yield f"{base}.*" if base else "*", len(dots)
+        for name in _NAME.findall(names.decode("utf-8", "replace")):
+            yield f"{base}.{name}" if base else name, len(dots)
+
+
+KINDS: Mapping[str, Callable[[Source], frozenset[bytes]]] = {
+    "word": lambda source: words(source.code),
+    "def": defined,
+    "base": bases,
+}
+
+
+class Index(Protocol):
+    """Which files hold which names, of three kinds: words, definitions, and the words in which
+    classes name their bases."""
+
+    def files(self, kind: str, name: bytes) -> Collection[Source]:
+        """Return the files that hold a name."""
+
+    def opaque(self) -> Collection[Source]:
+        """Return the files whose words do not tell what is in them."""
+
+    def imports(self, source: Source) -> tuple[Target, ...]:
+        """Return the modules that the import statements of a file may name."""
+
+
+class BuiltIndex:
+    """An index made of the files themselves, each part when it is asked for."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = tuple(sources)
+        self._names: dict[str, dict[bytes, list[Source]]] = {}
+        self._imports: dict[Source, tuple[Target, ...]] = {}
+
+    def files(self, kind: str, name: bytes) -> Collection[Source]:
+        """Return the files that hold a name."""
+        return self.names(kind).get(name, ())
+
+    def names(self, kind: str) -> Mapping[bytes, Sequence[Source]]:
+        """Return all names of a kind with the files that hold them."""
+        known = self._names.get(kind)
+        if known is None:
+            known = self._names[kind] = defaultdict(list)
+            names = KINDS[kind]
+            for source in self._sources:
+                for name in names(source):
+                    known[name].append(source)
+        return known
+
+    def opaque(self) -> Collection[Source]:
+        """Return the files whose words do not tell what is in them."""
+        return self._opaque
+
+    @cached_property
+    def _opaque(self) -> Collection[Source]:
+        return [source for source in self._sources if source.opaque]
+
+    def imports(self, source: Source) -> tuple[Target, ...]:
+        """Return the modules that the import statements of a file may name."""
+        known = self._imports.get(source)
+        if known is None:
+            known = self._imports[source] = imports(source)
+        return known
 
 
 class Lexicon:
@@ -21,55 +123,41 @@ class Lexicon:
     hold any. Whatever order the files were found in, they come in that of their names.
     """
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, sources: Iterable[Source], questions: Questions, index: Index | None = None
+    ) -> None:
         self.sources = tuple(sorted(sources, key=lambda source: source.display))
-        self._bases: dict[Source, frozenset[bytes]] = {}
+        self._order = {source: place for place, source in enumerate(self.sources)}
+        self._questions = questions
+        self._index = index or BuiltIndex(self.sources)
 
     def mentioning(self, names: Iterable[str]) -> Iterator[Source]:
-        """Yield the files in which one of some identifiers stands, or may stand, in order."""
-        found = set(self._opaque)
+        """Return the files in which one of some identifiers stands, or may stand, in order."""
+        found = set(self._index.opaque())
         for name in names:
-            found.update(self._files.get(name.encode(), ()))
-        return (self.sources[index] for index in sorted(found))
+            found.update(self._asked("word", name))
+        return iter(self._sorted(found))
 
     def count(self, name: str) -> int:
         """Count the files in which an identifier stands."""
-        return len(self._files.get(name.encode(), ()))
+        return len(self._asked("word", name))
 
     def inheriting(self, name: str) -> Sequence[Source]:
         """Return the files in which a class names one of this name among its bases."""
-        word = name.encode()
-        files = (self.sources[index] for index in self._files.get(word, ()))
-        return [source for source in files if word in self._named_as_bases(source)]
-
-    def _named_as_bases(self, source: Source) -> frozenset[bytes]:
-        known = self._bases.get(source)
-        if known is None:
-            known = words(b" ".join(_BASES.findall(source.code)))
-            self._bases[source] = known
-        return known
+        return self._sorted(self._asked("base", name))
 
     def defining(self, name: str) -> Sequence[Source]:
         """Return the files in which a function or method of this name is defined."""
-        return self._defined.get(name.encode(), ())
+        return self._sorted(self._asked("def", name))
 
-    @cached_property
-    def _opaque(self) -> Collection[int]:
-        return [index for index, source in enumerate(self.sources) if source.opaque]
+    def imports(self, source: Source) -> tuple[Target, ...]:
+        """Return the modules that the import statements of a file may name (see above)."""
+        self._questions.ask("imports", source.display)
+        return self._index.imports(source)
 
-    @cached_property
-    def _files(self) -> Mapping[bytes, list[int]]:
-        """The places in ``sources`` of the files that hold each word."""
-        found: dict[bytes, list[int]] = defaultdict(list)
-        for index, source in enumerate(self.sources):
-            for word in words(source.code):
-                found[word].append(index)
-        return found
+    def _asked(self, kind: str, name: str) -> Collection[Source]:
+        self._questions.ask(kind, name)
+        return self._index.files(kind, name.encode())
 
-    @cached_property
-    def _defined(self) -> Mapping[bytes, list[Source]]:
-        found: dict[bytes, list[Source]] = defaultdict(list)
-        for source in self.sources:
-            for word in set(_DEFINITION.findall(source.code)):
-                found[word].append(source)
-        return found
+    def _sorted(self, sources: Iterable[Source]) -> list[Source]:
+        return sorted(sources, key=self._order.__getitem__)

@@ -7,26 +7,22 @@ Modules are parsed when they are first asked for.
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
-import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeVar
 
-from ckptlint.lexicon import Lexicon
+from ckptlint.lexicon import Index, Lexicon
+from ckptlint.questions import Questions
 from ckptlint.source import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-# A comment or string that looks like an import adds an edge too many, which does no harm.
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import\b[ \t]*(\([^)]*\)|(?:[^\n\\]|\\\r?\n)*)"
-    rb"|import[ \t]+([^\n#;]+))",
-    re.M,
-)
-_STAR = re.compile(rb"^[ \t]*from[ \t]*(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*\*", re.M)
-_NAME = re.compile(r"[^\W\d]\w*")
+_T = TypeVar("_T")
+Asking = Literal["file", "outline"]
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
 
 
@@ -229,6 +225,33 @@ class Module:
         return tuple(found)
 
     @cached_property
+    def outline(self) -> Mapping[str, str]:
+        """Digests of the text of each function, by name, and under "" of what stands outside them.
+
+        Imports inside functions count as outside: what they bind is looked up like the others.
+        """
+        code, end = self.source.code, 0
+        outside: list[bytes] = []
+        texts: dict[str, Any] = {}
+        for function in sorted(self.functions, key=lambda each: each.node.lineno):
+            first, last = self.source.extent(function.node)
+            outside.append(code[end:first])
+            end = max(end, last)
+            texts.setdefault(function.qualname, hashlib.blake2b(digest_size=8)).update(
+                code[first:last]
+            )
+        lines = b"\n".join([*outside, code[end:]]).splitlines()
+        told = [line for line in lines if not line.lstrip().startswith((b"#", b"\r"))]
+        apart = hashlib.blake2b(repr([*filter(None, told)]).encode(), digest_size=8)
+        apart.update(repr([self.import_texts, list(texts)]).encode())
+        return {"": apart.hexdigest(), **{name: text.hexdigest() for name, text in texts.items()}}
+
+    @property
+    def import_texts(self) -> list[str]:
+        """Every import statement of the file as it is written."""
+        return [ast.unparse(statement) for statement in self.import_statements]
+
+    @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Every function of the file that is not inside another function."""
         return tuple(_functions(self, self.tree.body, ""))
@@ -238,22 +261,34 @@ class Project:
     """All files of a project, found by import.
 
     ``sources`` are all files that may be analysed; ``root`` is the folder above them. ``broken``
-    are those that were needed and could not be parsed.
+    are those that were needed and could not be parsed, ``outlined`` those of which the outline was
+    asked for. ``questions`` notes what was asked of the
+    files; ``index`` finds them by the names in them, where there already is one.
     """
 
-    def __init__(self, sources: Sequence[Source], root: Path) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        root: Path,
+        questions: Questions | None = None,
+        index: Index | None = None,
+    ) -> None:
         self.broken: dict[Source, SourceError] = {}
         self.root = root
         self.sources = {source.path: source for source in sources}
-        self.lexicon = Lexicon(sources)
+        self.named = {source.display: source for source in sources}
+        self.questions = questions or Questions()
+        self.outlined: set[Source] = set()
+        self.lexicon = Lexicon(sources, self.questions, index)
         self._by_name = {
-            self.dotted(str(source.path)): source for source in sources if source.importable
+            self.dotted(str(source.path)): source
+            for source in self.lexicon.sources
+            if source.importable
         }
         self._modules: dict[Path, Module] = {}
-        self._resolved: dict[tuple[str, str], Source | None] = {}
-        self._imports: dict[Path, frozenset[Source]] = {}
-        self._visible: dict[Path, frozenset[Source]] = {}
-        self._starred: dict[Path, tuple[Source | str, ...]] = {}
+        self._resolved: dict[tuple[str, str], tuple[Source | None, tuple[str, ...]]] = {}
+        self._imports: dict[Path, tuple[frozenset[Source], frozenset[str]]] = {}
+        self._starred: dict[Path, tuple[tuple[Source | str, ...], frozenset[str]]] = {}
 
     def dotted(self, path: str) -> str:
         """Return the dotted name of a file, from the project's folder on."""
@@ -267,8 +302,14 @@ class Project:
             raise self.broken[source]
         return found
 
-    def parsed(self, source: Source) -> Module | None:
-        """Parse a file and index what it defines; None when it is broken."""
+    def parsed(self, source: Source, of: Asking = "file") -> Module | None:
+        """Parse a file and index what it defines; None when it is broken.
+
+        ``of`` tells what of the file is of interest: all, or its outline.
+        """
+        self.questions.ask(of, source.display)
+        if of == "outline":
+            self.outlined.add(source)
         known = self._modules.get(source.path)
         if known is None and source not in self.broken:
             known = Module(source, self)
@@ -280,23 +321,21 @@ class Project:
             self._modules[source.path] = known
         return known
 
-    def find(self, importer: Module, dotted: str, level: int = 0) -> Module | None:
+    def find(
+        self, importer: Module, dotted: str, level: int = 0, of: Asking = "file"
+    ) -> Module | None:
         """Return the module that an import in ``importer`` names, if it is in the project.
 
         The folder of the importing file and its parents are searched before the source folders,
         since training scripts import their neighbours.
         """
         source = self._locate(importer.source.path, dotted, level)
-        return None if source is None else self.parsed(source)
+        return None if source is None else self.parsed(source, of)
 
     def visible(self, source: Source) -> frozenset[Source]:
         """Return a file, the files that its imports lead to, and those that theirs lead to."""
-        known = self._visible.get(source.path)
-        if known is None:
-            direct = self.imported(source)
-            known = frozenset({source}).union(direct, *map(self.imported, direct))
-            self._visible[source.path] = known
-        return known
+        direct = self.imported(source)
+        return frozenset({source}).union(direct, *map(self.imported, direct))
 
     def importing(self, packages: Collection[str]) -> frozenset[Source]:
         """Return the files that import one of some packages themselves."""
@@ -305,62 +344,73 @@ class Project:
             for source in self.lexicon.mentioning(packages)
             if any(
                 not level and name.partition(".")[0] in packages
-                for name, level in _import_targets(source.code)
+                for name, level in self.lexicon.imports(source)
             )
         )
 
-    def leads_to(self, source: Source, targets: Collection[Source]) -> bool:
-        """Say whether a file is one of some files, or its imports lead to one."""
-        return any(each in targets for each in self._reached(source))
+    def leading_to(self, targets: Collection[Source]) -> frozenset[Source]:
+        """Return the files that are among some, or whose imports lead to one, at any distance."""
+        self.questions.ask("files", "all")
+        importers: dict[Source, list[Source]] = defaultdict(list)
+        for source in self.lexicon.sources if targets else ():
+            for each in self.imported(source):
+                importers[each].append(source)
+        return _closed(targets, importers.__getitem__)
 
     def reachable(self, source: Source) -> frozenset[Source]:
         """Return a file and all that its imports lead to, at any distance."""
-        return frozenset(self._reached(source))
-
-    def _reached(self, source: Source) -> Iterator[Source]:
-        pending = [source]
-        seen = {source}
-        while pending:
-            current = pending.pop()
-            yield current
-            more = self.imported(current) - seen
-            seen |= more
-            pending.extend(more)
+        return _closed((source,), self.imported)
 
     def imported(self, source: Source) -> frozenset[Source]:
         """Return the files that import statements lead to, read from the bytes of the file."""
-        known = self._imports.get(source.path)
-        if known is None:
-            found = {
-                self._locate(source.path, dotted, level)
-                for dotted, level in _import_targets(source.code)
-            }
-            known = self._imports[source.path] = frozenset(each for each in found if each)
-        return known
+        return self._remembered(self._imports, source, lambda: self._imported(source))
+
+    def _imported(self, source: Source) -> frozenset[Source]:
+        targets = self.lexicon.imports(source)
+        named = ((dotted, level) for dotted, level in targets if not dotted.endswith("*"))
+        found = (self._locate(source.path, dotted, level) for dotted, level in named)
+        return frozenset(each for each in found if each)
 
     def starred(self, source: Source) -> tuple[Source | str, ...]:
         """Return what a file imports by ``*``, at any depth, nearest first: files of the project,
         and the names of modules that are not of the project."""
-        known = self._starred.get(source.path)
-        if known is None:
-            found: dict[Source | str, None] = {}
-            stack = [source]
-            while stack:
-                new: list[Source] = []
-                current = stack.pop()
-                for dots, dotted in _STAR.findall(current.code):
-                    name = dotted.decode("utf-8", "replace")
-                    target = self._locate(current.path, name, len(dots))
-                    if target is None or target is current:
-                        found[name] = None
-                    elif target is not source and target not in found:
-                        found[target] = None
-                        new.append(target)
-                stack.extend(reversed(new))
-            known = self._starred[source.path] = tuple(found)
-        return known
+        return self._remembered(self._starred, source, lambda: tuple(self._stars(source)))
 
-    def giving(self, source: Source, name: str) -> Iterator[Module | str]:
+    def _stars(self, source: Source) -> Mapping[Source | str, None]:
+        found: dict[Source | str, None] = {}
+        stack = [source]
+        while stack:
+            new: list[Source] = []
+            current = stack.pop()
+            for star, level in self.lexicon.imports(current):
+                if not star.endswith("*"):
+                    continue
+                name = star.removesuffix("*").removesuffix(".")
+                target = self._locate(current.path, name, level)
+                if target is None or target is current:
+                    found[name] = None
+                elif target is not source and target not in found:
+                    found[target] = None
+                    new.append(target)
+            stack.extend(reversed(new))
+        return found
+
+    def _remembered(
+        self,
+        answers: dict[Path, tuple[_T, frozenset[str]]],
+        source: Source,
+        find: Callable[[], _T],
+    ) -> _T:
+        """Answer what was asked of a file before, with all that this asks of the others."""
+        if source.path not in answers:
+            with self.questions.apart() as asked:
+                answer = find()
+            answers[source.path] = (answer, frozenset(asked))
+        answer, questions = answers[source.path]
+        self.questions.repeat(questions)
+        return answer
+
+    def giving(self, source: Source, name: str, of: Asking = "file") -> Iterator[Module | str]:
         """Yield what may give a file a name by ``import *``: modules that mention the name, and the
         names of modules that are not of the project."""
         starred = self.starred(source)
@@ -370,7 +420,7 @@ class Project:
                 if isinstance(star, str):
                     yield star
                 elif star in mentioning:
-                    module = self.parsed(star)
+                    module = self.parsed(star, of)
                     if module is not None:
                         yield module
 
@@ -378,15 +428,17 @@ class Project:
         folder = self.dotted(os.path.dirname(importer))
         key = (folder, "." * level + dotted)
         if key not in self._resolved:
-            self._resolved[key] = next(
-                (
-                    self._by_name[name]
-                    for name in self._candidates(folder, dotted, level)
-                    if name in self._by_name
-                ),
-                None,
-            )
-        return self._resolved[key]
+            tried: list[str] = []
+            found: Source | None = None
+            for name in self._candidates(folder, dotted, level):
+                tried.append(name)
+                found = self._by_name.get(name)
+                if found is not None:
+                    break
+            self._resolved[key] = (found, tuple(tried))
+        found, names = self._resolved[key]
+        self.questions.ask("module", *names)
+        return found
 
     @staticmethod
     def _candidates(folder: str, dotted: str, level: int) -> Iterator[str]:
@@ -404,17 +456,17 @@ class Project:
             yield f"{name}.{dotted}"
 
 
-def _import_targets(data: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the modules that the import statements of a file may name, with their level."""
-    for dots, module, names, plain in _IMPORT.findall(data):
-        if plain:
-            for part in plain.decode("utf-8", "replace").split(","):
-                yield part.split()[0] if part.strip() else "", 0
-            continue
-        base = module.decode("utf-8", "replace")
-        yield base, len(dots)
-        for name in _NAME.findall(names.decode("utf-8", "replace")):
-            yield f"{base}.{name}" if base else name, len(dots)
+def _closed(
+    start: Iterable[Source], more: Callable[[Source], Iterable[Source]]
+) -> frozenset[Source]:
+    """Return some files, those that come after them, those that come after these, and so on."""
+    found = set(start)
+    pending = list(found)
+    while pending:
+        new = set(more(pending.pop())) - found
+        found |= new
+        pending.extend(new)
+    return frozenset(found)
 
 
 def last_name(node: ast.expr) -> str:

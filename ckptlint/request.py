@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckptlint import catalogue
 from ckptlint.facts import FactSet
 from ckptlint.finding import Confidence, Finding, Severity, Span
 from ckptlint.source import Source
+
+if TYPE_CHECKING:  # nothing is kept by an editor or a plugin
+    from ckptlint.kept.store import Store
 
 
 class ProcessLostError(Exception):
@@ -30,7 +34,8 @@ class Request:
     With ``around`` the findings of all other files come along, without fixes. ``within`` names the
     files whose functions are looked at, where not all of them can matter; ``backends`` are those
     that the project shows, where that is known. With ``runtime`` fixes call the runtime where they
-    can. ``jobs`` is how many processes may be used.
+    can. ``jobs`` is how many processes may be used; ``store`` holds what earlier runs
+    found out of the same sources.
     """
 
     sources: Sequence[Source]
@@ -45,6 +50,7 @@ class Request:
     runtime: bool = False
     shared_filesystem: bool | None = None
     jobs: int = 1
+    store: Store | None = None
 
 
 def not_analysed(display: str, reason: str, line: int = 1, cell: int = 0) -> Finding:

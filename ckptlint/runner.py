@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckptlint.apply import WriteError, apply_round, write
 from ckptlint.baseline import Baseline, Comparison, Scope, compare, load
 from ckptlint.cache import Cache, Outcome
 from ckptlint.catalogue import NOT_ANALYSED
 from ckptlint.discovery import Discovery, ProjectFiles
+from ckptlint.evidence import pinned
 from ckptlint.facts import FactSet
 from ckptlint.finding import Applicability, Edit, Finding, Span
 from ckptlint.project import display_path
@@ -22,6 +24,9 @@ from ckptlint.silence import silencing
 from ckptlint.source import Source, SourceError
 from ckptlint.trace.picture import Pictures
 from ckptlint.walk import is_root
+
+if TYPE_CHECKING:  # not needed where an outcome is kept
+    from ckptlint.kept.store import Store
 
 Analyse = Callable[[Request], Sequence[Finding]]
 Draw = Callable[[Request, Sequence[Finding]], Pictures]
@@ -169,34 +174,56 @@ class Runner:
         return compare(baseline, findings, sources, checked, self.cwd)
 
     def _project(self, files: ProjectFiles, baselines: Mapping[Path, Baseline]) -> Report:
-        if self._is_cached(files):
-            return self._remembered(files)
-        return self._computed(files, baselines, *self._read(files))
-
-    def _is_cached(self, files: ProjectFiles) -> bool:
-        """Say whether an outcome may be kept: nothing is written, drawn or compared with another
-        file, and the folder is a project's."""
-        plain = self.draw is None and not (self.mode.allowed or self.mode.reason or self.overlay)
-        return self.cached and plain and not files.settings.baseline and is_root(str(files.root))
-
-    def _remembered(self, files: ProjectFiles) -> Report:
-        """Return the outcome that is kept of a project, or else find it out and keep it."""
+        if not self.cached or self.overlay or not is_root(str(files.root)):
+            return self._computed(files, baselines, *self._read(files))
         cache = Cache(files.root, self.cwd, files.settings, files.asked, self.mode.offer, self.noqa)
+        plain = self.draw is None and not (self.mode.allowed or self.mode.reason)
+        if plain and not files.settings.baseline:
+            return self._remembered(files, cache)
+        return self._kept_up(files, baselines, cache)
+
+    def _remembered(self, files: ProjectFiles, cache: Cache) -> Report:
+        """Return the outcome that is kept of a project, or else find it out and keep it: where
+        nothing is written, drawn or compared with another file, it is all that there is to do."""
         stamp = cache.stamp((*files.asked, *files.around))
         outcome = cache.by_stamp(stamp)
         if outcome is not None:
             return self._recalled(files, outcome)
-        sources, failures = self._read(files)
-        unread = ((name, str(error).encode()) for name, error in failures.items())
-        contents = cache.contents([*((s.display, s.data) for s in sources.values()), *unread])
-        outcome = cache.by_contents(contents)
-        if outcome is not None:
-            cache.store(stamp, contents, outcome)
-            return self._recalled(files, outcome)
-        report = self._computed(files, {}, sources, failures)
+        report = self._kept_up(files, {}, cache)
         asked = {display_path(path, self.cwd) for path in files.asked}
-        cache.store(stamp, contents, Outcome(report.findings, frozenset(asked - report.checked)))
+        cache.store(stamp, Outcome(report.findings, frozenset(asked - report.checked)))
         return report
+
+    def _kept_up(
+        self, files: ProjectFiles, baselines: Mapping[Path, Baseline], cache: Cache
+    ) -> Report:
+        """Find an outcome out, as far as nothing is kept of the files that holds."""
+        from ckptlint.kept.database import DamagedError
+        from ckptlint.kept.store import Store
+
+        path = cache.path(self._kept_as(files))
+        try:
+            store = Store(path, (*files.asked, *files.around), self.cwd, self.reader)
+            changes = store.changes
+            report = self._computed(files, baselines, changes.sources, changes.failures, store)
+            store.save()
+        except DamagedError:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            report = self._computed(files, baselines, *self._read(files))
+        return report
+
+    def _kept_as(self, files: ProjectFiles) -> Sequence[object]:
+        """Return what results depend on besides the files of a project."""
+        settings = files.settings
+        return (
+            self.cwd,
+            settings.codes,
+            settings.facts,
+            settings.fix_style,
+            settings.shared_filesystem,
+            pinned(files.root, self.facts() + settings.facts),
+        )
 
     def _recalled(self, files: ProjectFiles, outcome: Outcome) -> Report:
         """Make the report of an outcome; only the files that its findings show are read."""
@@ -223,10 +250,11 @@ class Runner:
         baselines: Mapping[Path, Baseline],
         sources: dict[str, Source],
         failures: Mapping[str, SourceError],
+        store: Store | None = None,
     ) -> Report:
         asked = {display_path(path, self.cwd) for path in files.asked}
         original = sources
-        found = self._analysed(files, sources, asked, failures)
+        found = self._analysed(files, sources, asked, failures, store)
         failed = asked & {f.span.path for f in found if f.code == NOT_ANALYSED}
         checked = frozenset(asked - failed)
         first = findings = self._kept(found, files, sources, asked)
@@ -300,8 +328,9 @@ class Runner:
         sources: Mapping[str, Source],
         asked: Collection[str],
         failures: Mapping[str, SourceError],
+        store: Store | None = None,
     ) -> list[Finding]:
-        request = self._request(files, sources, asked)
+        request = replace(self._request(files, sources, asked), store=store)
         unread = [
             not_analysed(name, error.reason, error.line, error.cell)
             for name, error in failures.items()

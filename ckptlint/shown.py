@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -17,17 +16,11 @@ from ckptlint.source import Source
 from ckptlint.suppress import Comments, Suppression, comments, suppressions
 from ckptlint.unused import Usage, unused
 
-_NAMES_US = re.compile(rb"#\s*(?:ckptlint:|noqa[^\r\n]*CKP)", re.IGNORECASE)
-
 
 def judges_comments(settings: Settings, asked: Iterable[Source]) -> bool:
     """Say whether comments are to be judged, for which the findings of all files are needed:
     one that leads to another file may be silenced there."""
-    return UNUSED_SUPPRESSION in settings.codes and any(map(_may_suppress, asked))
-
-
-def _may_suppress(source: Source) -> bool:
-    return _NAMES_US.search(source.code) is not None
+    return UNUSED_SUPPRESSION in settings.codes and any(each.suppresses for each in asked)
 
 
 def visible(
@@ -62,7 +55,7 @@ def visible(
             shown.append(finding)
     if whole and UNUSED_SUPPRESSION in settings.codes:
         judged = [sources[name] for name in asked if name in sources]
-        for source in filter(_may_suppress, judged):
+        for source in (each for each in judged if each.suppresses):
             usages = [
                 Usage(comment, frozenset(used.get((source.display, comment), ())))
                 for comment in comments_of(source.display).suppressions

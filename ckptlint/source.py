@@ -20,6 +20,7 @@ from ckptlint.finding import Edit, Span
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _BOM = "\ufeff"
+_SUPPRESSES = re.compile(rb"#\s*(?:ckptlint:|noqa[^\r\n]*CKP)", re.IGNORECASE)
 # Everything that is no part of a name becomes a space; names may hold any letter of UTF-8.
 _SPACED = bytes(
     byte if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_") else ord(" ")
@@ -82,6 +83,11 @@ class Source:
         """Whether the words of the file do not tell what is in it, as in UTF-16."""
         return b"\0" in self.data
 
+    @property
+    def suppresses(self) -> bool:
+        """Whether a comment in the file may silence a finding."""
+        return _SUPPRESSES.search(self.code) is not None
+
     @cached_property
     def _starts(self) -> Sequence[int]:
         """The offset in ``code`` at which each line starts, and its end."""
@@ -92,11 +98,16 @@ class Source:
 
         They are taken from the bytes, which is many times quicker than to walk the node.
         """
+        first, end = self.extent(node)
+        return words(self.code[first:end])
+
+    def extent(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
+        """Return the offsets in ``code`` between which the lines of a node stand, decorators
+        included."""
         last = len(self._starts) - 1
-        first = min(node.lineno - 1, last)
-        return words(
-            self.code[self._starts[first] : self._starts[min(node.end_lineno or last, last)]]
-        )
+        lines = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
+        first = min(min(lines) - 1, last)
+        return self._starts[first], self._starts[min(node.end_lineno or last, last)]
 
     @cached_property
     def encoding(self) -> str:

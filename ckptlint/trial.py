@@ -81,7 +81,7 @@ class Trials:
         edits: dict[str, list[Edit]] = defaultdict(list)
         for edit in proposal.edits:
             edits[edit.span.path].append(edit)
-        sources = {source.display: source for source in self.world.project.sources.values()}
+        sources = self.world.project.named
         try:
             changed = {name: sources[name].edited(each) for name, each in edits.items()}
             for source in changed.values():
@@ -89,7 +89,7 @@ class Trials:
         except (SourceError, UnicodeEncodeError, KeyError):
             return None
         replaced = [changed.get(name, source) for name, source in sources.items()]
-        project = Project(replaced, self.world.project.root)
+        project = Project(replaced, self.world.project.root, self.world.project.questions)
         world = World(project, self.world.knowledge, self.world.holders)
         only = self._concerned(edits, sources) if narrow else None
         modules = [
@@ -97,6 +97,8 @@ class Trials:
             for source in self._around(changed, replaced)
             if only is None or any(path == source.display for path, _ in only)
         ]
+        # Of what runs in these files the fix depends, wherever that was found out.
+        project.questions.ask("ran", *edits, *(module.source.display for module in modules))
         return survey(world, modules, self.looked, only)
 
     def _concerned(
@@ -127,7 +129,7 @@ class Trials:
         """Yield the files that are looked at and reach a changed one through their imports."""
         before = self.world.project
         touched = {source for source in before.sources.values() if source.display in changed}
-        looked_at = {module.source.display for module in self.world.holders.modules}
+        looked_at = {source.display for source in self.world.holders.sources}
         for source in replaced:
             called = source.display in looked_at and touched & before.reachable(source)
             if called or source.display in changed:

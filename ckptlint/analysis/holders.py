@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
-from ckptlint.analysis.reach import Mentions, Views
+from ckptlint.analysis.reach import Mentions, View, Views
 from ckptlint.knowledge import Knowledge
+from ckptlint.memo import Memo, digest
 from ckptlint.project import (
     ClassDefinition,
     Function,
@@ -24,13 +26,15 @@ from ckptlint.project import (
     last_name,
     walk,
 )
-from ckptlint.source import Source
+from ckptlint.source import Source, SourceError
 
 _ROUNDS = 4
 _ROUNDS_WITHOUT_RANK = 2
 _MAX_FILES = 40
 _KEPT = ("int", "bool", "str")
 _Assigned = tuple[list[ast.expr], ast.expr]
+# A function, by its file and line, and those of its parameters that hold the rank.
+_Receiver = tuple[str, int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -75,35 +79,33 @@ class Holders:
     """The names of one project that hold the rank, and the files that mention one.
 
     ``names`` hold something that differs between ranks, of which ``ranks`` hold the rank itself;
-    ``modules`` are the files in which ranks may part, ``speaking`` those that mention the rank, or
+    ``sources`` are the files in which ranks may part, ``speaking`` those that mention the rank, or
     something that communicates and that few files mention.
     """
 
-    def __init__(self, project: Project, knowledge: Knowledge) -> None:
+    def __init__(self, project: Project, knowledge: Knowledge, memo: Memo | None = None) -> None:
         self._project = project
         self._knowledge = knowledge
+        self._memo = memo or Memo()
         self._lexicon = project.lexicon
         self.views = Views()
         self._environment = knowledge.rank_variables
-        self._importing = project.importing(knowledge.packages)
-        self._concern: dict[Source, bool] = {}
         self.names = knowledge.rank_names
-        self.modules: dict[Module, None] = {}
+        self.sources: dict[Source, None] = {}
         self._bodies: dict[Function, _Body] = {}
-        self._done: set[tuple[Function, frozenset[str]]] = set()
+        self._followed: set[_Receiver] = set()
         ranks = self.names | self._environment | knowledge.rank_hooks
         for source in self._lexicon.mentioning(ranks):
-            project.parsed(source)  # a torn file is told, whatever comes into it
+            self._is_whole(source)  # a torn file is told, whatever comes into it
         self._spread(ranks, self.concerned, _ROUNDS)
         # Clocks and random numbers are everywhere. They matter where something communicates that
         # few files mention: in a large library most files only run models.
         self.ranks = self.names
         few = self.in_few_files(knowledge.acting)
-        self.speaking = {each.source for each in self.modules}.union(self._lexicon.mentioning(few))
+        self.speaking = frozenset({*self.sources, *self._lexicon.mentioning(few)})
         differing = knowledge.differing_names | self.in_few_files(knowledge.differing_results)
         self.names |= differing
-        marked = self._marked(few, knowledge) | {each.source for each in self.modules}
-        marked = set(filter(self.concerned, marked))
+        marked = {*filter(self.concerned, self._marked(few, knowledge) | {*self.sources})}
         self._spread(differing, marked.__contains__, _ROUNDS_WITHOUT_RANK)
 
     @cached_property
@@ -114,23 +116,40 @@ class Holders:
         return next(self._lexicon.mentioning(names), None) is not None
 
     @cached_property
-    def looked_at(self) -> frozenset[Module]:
+    def looked_at(self) -> frozenset[Source]:
         """The files in which ranks may get in each other's way: those that hold the rank, and those
         whose ranks wait for each other."""
         if not self.several:
-            return frozenset(self.modules)
+            return frozenset(self.sources)
         waits = self.in_few_files(self._knowledge.waits)
         sources = filter(self.concerned, self._lexicon.mentioning(waits))
-        waiting = map(self._project.parsed, sources)
-        return frozenset(self.modules) | {module for module in waiting if module}
+        return frozenset(self.sources).union(filter(self._is_whole, sources))
 
     def concerned(self, source: Source) -> bool:
         """Say whether something that communicates may come into a file by its imports."""
-        known = self._concern.get(source)
-        if known is None:
-            leads = bool(self._importing) and self._project.leads_to(source, self._importing)
-            known = self._concern[source] = leads
-        return known
+        return source.display in self._concerned
+
+    @cached_property
+    def _concerned(self) -> frozenset[str]:
+        return frozenset(self._memo.answer("concerned", self._find_concerned))
+
+    def _find_concerned(self) -> list[str]:
+        importing = self._project.importing(self._knowledge.packages)
+        return sorted(source.display for source in self._project.leading_to(importing))
+
+    def _is_whole(self, source: Source) -> bool:
+        """Say whether a file can be parsed; a torn one is noted by the project."""
+        self._project.questions.ask("file", source.display)
+        torn = self._memo.answer(f"torn {source.display}", lambda: self._tear(source))
+        if torn is not None:
+            self._project.broken.setdefault(source, SourceError(*torn))
+        return torn is None
+
+    def _tear(self, source: Source) -> list[object] | None:
+        if self._project.parsed(source) is not None:
+            return None
+        error = self._project.broken[source]
+        return [error.reason, error.line, error.cell]
 
     def _marked(self, names: Iterable[str], knowledge: Knowledge) -> set[Source]:
         """Return the files in which one of some collectives stands beside what it belongs to."""
@@ -148,13 +167,36 @@ class Holders:
         """Find what names the code of some files gives what ``names`` hold, and so on."""
         for _ in range(rounds):
             sources = filter(wanted, self._lexicon.mentioning(names))
-            modules = [module for module in map(self._project.parsed, sources) if module]
-            self.modules.update(dict.fromkeys(modules))
-            given = {name for module in modules for name in self._given(module, names)}
-            names = self.in_few_files(given - self.names)
+            whole = [source for source in sources if self._is_whole(source)]
+            self.sources.update(dict.fromkeys(whole))
+            names = self.in_few_files(self._given_by(whole, names) - self.names)
             if not names:
                 break
             self.names |= names
+
+    def _given_by(self, sources: Iterable[Source], new: Collection[str]) -> set[str]:
+        """Return the names to which files, and the functions that these call, give the rank."""
+        state = digest([*sorted(new), "", *sorted(self.names)])
+        given: set[str] = set()
+        receivers: list[_Receiver] = []
+
+        def follow(found: list[Any]) -> None:
+            names, received = found
+            given.update(names)
+            for path, line, held in received:
+                receiver = (path, line, tuple(held))
+                if receiver not in self._followed:
+                    self._followed.add(receiver)
+                    receivers.append(receiver)
+
+        for source in sources:
+            key = f"given {state} {source.display}"
+            follow(self._memo.answer(key, partial(self._given, source, new)))
+        while receivers:
+            receiver = receivers.pop()
+            key = f"given {state} {receiver}"
+            follow(self._memo.answer(key, partial(self._continued, *receiver)))
+        return given
 
     def in_few_files(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some names that stand in few files: the others say nothing."""
@@ -183,11 +225,13 @@ class Holders:
             )
         )
 
-    def _given(self, module: Module, new: Collection[str]) -> Iterator[str]:
-        """Yield the names to which the code of a file gives the rank, by way of ``new`` names.
+    def _given(self, source: Source, new: Collection[str]) -> list[Any]:
+        """Return the names, and the functions, to which the code of a file gives the rank, by way
+        of ``new`` names.
 
         What other names lead to was found before: whatever carries one carries it by itself.
         """
+        module = self._project.module(source)
         fields: list[_Assigned] = [
             ([ast.Name(name)], value)
             for symbol in module.symbols.values()
@@ -198,13 +242,26 @@ class Holders:
         aliases = {name for name, known in module.aliases.items() if not known.isdisjoint(new)}
         wanted = {name.encode() for name in aliases.union(new)}
         top = _assignments(module.top_statements)
-        yield from self._held([*top, *fields], frozenset())
+        found: list[str | _Receiver] = [*self._held([*top, *fields], frozenset())]
+        view = View(module)
         for function in module.functions:
-            if not wanted.isdisjoint(module.source.words(function.node)):
-                yield from self._inside(function, frozenset())
+            if not wanted.isdisjoint(source.words(function.node)):
+                found += self._inside(view, function, frozenset())
+        return _plain(found)
 
-    def _inside(self, function: Function, parameters: frozenset[str]) -> Iterator[str]:
-        """Yield names that a function gives the rank, which ``parameters`` hold on entry."""
+    def _continued(self, path: str, line: int, parameters: Iterable[str]) -> list[Any]:
+        """Go on in a function whose ``parameters`` hold the rank."""
+        module = self._project.module(self._project.named[path])
+        found: list[str | _Receiver] = []
+        for function in module.functions:
+            if function.node.lineno == line:
+                found += self._inside(View(module), function, frozenset(parameters))
+        return _plain(found)
+
+    def _inside(
+        self, view: View, function: Function, parameters: frozenset[str]
+    ) -> Iterator[str | _Receiver]:
+        """Yield what a function gives the rank, which ``parameters`` hold on entry."""
         if isinstance(function.node, ast.Lambda):
             return
         body = self._bodies.get(function)
@@ -226,43 +283,32 @@ class Holders:
             elif isinstance(statement, ast.Global):
                 yield from holding.intersection(statement.names)
         for call in body.calls:
-            yield from self._passed(function.module, call, holding)
+            yield from self._passed(view, call, holding)
         if body.runs_others and any(self._carries(test, holding) for test in body.tests):
             yield function.name
 
-    def _passed(self, module: Module, call: ast.Call, holding: frozenset[str]) -> Iterator[str]:
+    def _passed(
+        self, view: View, call: ast.Call, holding: frozenset[str]
+    ) -> Iterator[str | _Receiver]:
         """Follow the rank into the functions and constructors of the project that receive it."""
         places = [i for i, each in enumerate(call.args) if self._carries(each, holding)]
         keywords = [k.arg for k in call.keywords if k.arg and self._carries(k.value, holding)]
         if not (places or keywords):
             return
-        view = self.views.of(module)
         if isinstance(call.func, ast.Name):
             symbol = view.name(call.func.id)
             if isinstance(symbol, ClassDefinition) and "__init__" not in symbol.methods:
+                self._project.questions.ask("file", symbol.module.source.display)
                 names = list(symbol.fields)
                 yield from (name for i, name in enumerate(names) if i in places)
                 yield from (name for name in keywords if name in names)
             elif isinstance(symbol, ClassDefinition):
-                yield from self._received(symbol.methods["__init__"], places, keywords)
+                yield from _received(symbol.methods["__init__"], places, keywords)
             elif isinstance(symbol, Function):
-                yield from self._received(symbol, places, keywords)
+                yield from _received(symbol, places, keywords)
         elif isinstance(call.func, ast.Attribute):
             for target in view.attribute(call.func.attr):
-                yield from self._received(target, places, keywords)
-
-    def _received(
-        self, function: Function, places: Iterable[int], keywords: Iterable[str]
-    ) -> Iterator[str]:
-        arguments = function.node.args
-        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-        if function.owner is not None and not function.decorated_by("staticmethod"):
-            names = names[1:]
-        every = {*names, *(each.arg for each in arguments.kwonlyargs)}
-        held = {names[i] for i in places if i < len(names)} | (every & set(keywords))
-        if held and (function, frozenset(held)) not in self._done:
-            self._done.add((function, frozenset(held)))
-            yield from self._inside(function, frozenset(held))
+                yield from _received(target, places, keywords)
 
     def _held(self, assignments: Iterable[_Assigned], holding: frozenset[str]) -> Iterator[str]:
         """Yield the plain names that receive the rank."""
@@ -309,6 +355,28 @@ class Holders:
 
     def _variable(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Constant) and node.value in self._environment
+
+
+def _received(
+    function: Function, places: Iterable[int], keywords: Iterable[str]
+) -> Iterator[_Receiver]:
+    """Yield a function with those of its parameters that a call gives the rank."""
+    function.module.project.questions.ask("file", function.module.source.display)
+    arguments = function.node.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    if function.owner is not None and not function.decorated_by("staticmethod"):
+        names = names[1:]
+    every = {*names, *(each.arg for each in arguments.kwonlyargs)}
+    held = {names[i] for i in places if i < len(names)} | (every & set(keywords))
+    if held:
+        yield (function.module.source.display, function.node.lineno, tuple(sorted(held)))
+
+
+def _plain(given: Iterable[str | _Receiver]) -> list[Any]:
+    """Return names and receivers as JSON has them."""
+    every = set(given)
+    names = sorted(each for each in every if isinstance(each, str))
+    return [names, sorted(each for each in every if not isinstance(each, str))]
 
 
 def _assignments(statements: Iterable[ast.stmt]) -> list[_Assigned]:

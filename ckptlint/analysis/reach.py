@@ -14,6 +14,7 @@ from functools import cached_property
 
 from ckptlint.knowledge import AMBIGUOUS
 from ckptlint.project import ClassDefinition, Function, Import, Module
+from ckptlint.source import Source
 
 _HOPS = 6
 
@@ -47,6 +48,10 @@ class View:
         )
         return tuple(module for module in found if isinstance(module, Module))
 
+    @cached_property
+    def _visible(self) -> frozenset[Source]:
+        return self.module.project.visible(self.module.source)
+
     def attribute(self, name: str) -> tuple[Function, ...]:
         """Return the functions that an attribute of this name may lead to."""
         known = self._attributes.get(name)
@@ -63,11 +68,11 @@ class View:
         defining = project.lexicon.defining(name)
         if not defining:
             return
-        visible = project.visible(self.module.source)
+        visible = self._visible
         for source in defining:
             if source not in visible:
                 continue
-            module = project.parsed(source)
+            module = project.parsed(source, "outline")
             if module is None:
                 continue
             for symbol in module.symbols.values():
@@ -103,7 +108,7 @@ def resolve(
     """Follow a name of a module through imports to a definition of the project."""
     found = _bound(module, name, hops)
     if found is None:
-        for star in module.project.giving(module.source, name):
+        for star in module.project.giving(module.source, name, "outline"):
             if isinstance(star, Module):
                 found = found or _bound(star, name, hops)
     return found
@@ -119,7 +124,7 @@ def _imported(
 ) -> Function | ClassDefinition | Module | None:
     if not hops:
         return None
-    found = module.project.find(module, target.module, target.level)
+    found = module.project.find(module, target.module, target.level, "outline")
     if not target.name:
         return found
     if found is not None and found is not module:
@@ -127,7 +132,7 @@ def _imported(
         if symbol is not None:
             return symbol
     inner = ".".join(part for part in (target.module, target.name) if part)
-    return module.project.find(module, inner, target.level)
+    return module.project.find(module, inner, target.level, "outline")
 
 
 class Mentions:
@@ -208,8 +213,14 @@ class Views:
             known = self._views[module] = View(module)
         return known
 
+    def said(self, function: Function) -> Mentions:
+        """Return the identifiers of a function of any file."""
+        source = function.module.source
+        function.module.project.questions.ask("said", f"{source.display}:{function.qualname}")
+        return self.mentions(function.node)
+
     def mentions(self, node: ast.AST) -> Mentions:
-        """Return the identifiers of a piece of syntax."""
+        """Return the identifiers of a piece of syntax, in a file of which all was asked for."""
         known = self._mentions.get(node)
         if known is None:
             known = self._mentions[node] = Mentions(node)
@@ -275,9 +286,7 @@ class Reach:
                 return True
             if function in self._known:
                 continue
-            for target in self._views.of(function.module).targets(
-                self._views.mentions(function.node)
-            ):
+            for target in self._views.of(function.module).targets(self._views.said(function)):
                 if target not in came_from:
                     came_from[target] = function
                     queue.append(target)
@@ -285,7 +294,7 @@ class Reach:
         return False
 
     def _direct(self, function: Function) -> bool:
-        said = self._views.mentions(function.node)
+        said = self._views.said(function)
         if said.any_of(self._seeds):
             return True
         module = function.module

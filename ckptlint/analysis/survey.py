@@ -359,7 +359,7 @@ class _Surveyor:
         What a rank test of a caller makes is shown there.
         """
         return found.kind == "all" and any(
-            scope.function.module in self.world.holders.looked_at
+            scope.function.module.source in self.world.holders.looked_at
             and self.world.shares(
                 scope.function.module, scope.function.node, _class_of(scope.function)
             )

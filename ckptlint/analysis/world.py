@@ -69,6 +69,7 @@ class World:
         self._views = Views(holders.views)
         self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
         self._descendants: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+        self._visible: dict[Source, frozenset[Source]] = {}
         self._mentioned: dict[frozenset[str], bool] = {}
         self._digests: dict[ast.stmt, Digest] = {}
         self._holding: dict[ClassDefinition, frozenset[str]] = {}
@@ -293,7 +294,9 @@ class World:
     def _seeing(self, target: Module, sources: Iterable[Source]) -> Iterator[Module]:
         """Parse those of some files that may have a name from a module."""
         for source in sources:
-            if target.source in self.project.visible(source):
+            if source not in self._visible:
+                self._visible[source] = self.project.visible(source)
+            if target.source in self._visible[source]:
                 module = self.project.parsed(source)
                 if module is not None:
                     yield module
