@@ -52,17 +52,17 @@ class Call:
     an object of which nothing is known. ``who`` must call: ``all`` ranks of the job, all of a
     ``group``, exactly ``one``, or ``any``. ``backends`` limits ``alone`` (what happens when only
     some ranks call) to those; ``otherwise`` holds elsewhere. ``group`` and ``path`` name the
-    argument (keyword, with ``group_position`` and ``path_position`` from 0 for a positional one,
-    -1 for none); the path ``self`` is the object itself. ``own_group`` says that it uses a group of
-    its own choice, which is a part of the job, ``alike`` names the argument that ranks must give
-    alike to meet. ``positions`` gives those of the arguments
-    in ``when`` and ``unless``. ``clears`` lists positions of arguments that hold the same value on
-    every rank after the call, ``differs`` those whose value only the root has then. ``unless`` maps
-    an argument name to a value under which the call is local, ``when`` to the values one of which
-    it must have for the record to hold.
-    ``property`` marks an attribute that communicates when it is read. ``everyday`` says that
-    programs of one process make the call as well, so that it shows no ranks; ``once`` that it
-    leaves alone what is there already.
+    argument (keyword, with ``group_position`` and ``path_position`` from 0 for a positional one, -1
+    for none); the path ``self`` is the object itself, and ``tag`` names the argument that says what
+    it is put under there. ``own_group`` says that it uses a group of its own choice, which is a
+    part of the job, ``alike`` names the argument that ranks must give alike to meet. ``positions``
+    gives those of the arguments in ``when`` and ``unless``. ``clears`` lists positions of arguments
+    that hold the same value on every rank after the call, ``differs`` those whose value only the
+    root has then. ``unless`` maps an argument name to a value under which the call is local,
+    ``when`` to the values one of which it must have for the record to hold. ``property`` marks an
+    attribute that communicates when it is read. ``everyday`` says that programs of one process make
+    the call as well, so that it shows no ranks; ``once`` that it leaves alone what is there
+    already.
     """
 
     name: str
@@ -80,6 +80,8 @@ class Call:
     alike: str = ""
     path: str = ""
     path_position: int = 0
+    tag: str = ""
+    tag_position: int = 1
     positions: Mapping[str, Any] = field(default_factory=dict)
     clears: tuple[int, ...] = ()
     differs: tuple[int, ...] = ()

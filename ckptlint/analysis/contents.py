@@ -52,8 +52,14 @@ def _global(visit: Visit) -> bool:
 
 
 def _sends(visit: Visit) -> bool:
-    """Say whether a collective may bring what rank 0 has to the others."""
-    return isinstance(visit.item, Operation) and visit.item.call.effect != "barrier"
+    """Say whether a collective may bring what rank 0 has to the others.
+
+    Set-up that a rank does not wait in brings nothing: FSDP without ``sync_module_states``.
+    """
+    if not isinstance(visit.item, Operation):
+        return False
+    call = visit.item.call
+    return call.effect != "barrier" and (call.effect, call.alone) != ("setup", "late")
 
 
 def _parts(item: Access) -> Iterator[Divergent]:

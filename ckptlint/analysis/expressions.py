@@ -228,6 +228,9 @@ class Evaluator(Binder):
                     return Const(compute(left.value, right.value), rank=mark)
                 except (TypeError, ValueError, ArithmeticError):
                     pass
+        if isinstance(op, ast.Mod) and _counts_ranks(left) and not isinstance(right, Const):
+            # by what it is divided is not known, but of ranks there are as many on each node
+            return Const(self.ranks.local_rank, rank=Rank(frozenset({"node"}), certain=False))
         return self.derived(type(op).__name__, left, right)
 
     def _JoinedStr(self, frame: Frame, node: ast.JoinedStr) -> Value:
@@ -370,3 +373,14 @@ class Evaluator(Binder):
     def _Starred(self, frame: Frame, node: ast.Starred) -> Value:
         self.evaluate(frame, node.value)
         return self.unknown("expression", frame, node)
+
+
+def _counts_ranks(value: Value) -> bool:
+    """Say whether a value is the number of the rank in the job."""
+    return (
+        isinstance(value, Const)
+        and type(value.value) is int
+        and value.rank is not None
+        and value.rank.exact
+        and value.rank.scopes == {"global"}
+    )

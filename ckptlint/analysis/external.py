@@ -139,8 +139,10 @@ class ExternalCaller(Guards):
                 group = self._group(record, arguments)
                 handed = self.handed(frame, site)
                 given = self._given_alike(record, arguments)
+                tag = arguments.get(record.tag, record.tag_position) if record.tag else None
+                place = Items((path, tag)) if path is not None and tag is not None else path
                 frame.trace.append(
-                    Operation(site, record, group, certain, guards, handed, path, given)
+                    Operation(site, record, group, certain, guards, handed, place, given)
                 )
         elif path is not None and not record.guards_writes and APART not in self.settings:
             frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))

@@ -145,7 +145,7 @@ class _Comparison:
                 changes(visit)
                 and visit.key in self.places[NODE_LEADER]
                 and visit.key not in self.places[OTHER]
-                and all(level.test.rank.scopes == {"node"} for level in visit.levels)
+                and all("node" in level.test.rank.scopes for level in visit.levels)
                 and self._shared(visit, _LEADERS)
             ):
                 yield Contention("node", visit, (FIRST, NODE_LEADER), True)
@@ -238,8 +238,12 @@ class _Comparison:
             if item.call.effect not in ("save", "load"):
                 continue
             found = self.origins.of(item.path) - _GUESSED
+            mark = self.keys.disagreement(item.path)
             if found:
                 yield Contention("path", visit, tuple(self.seen), True, None, found)
+            elif mark is not None and not mark.likely and not mark.part:
+                told = frozenset({mark.reason})
+                yield Contention("path", visit, tuple(self.seen), False, None, told)
 
     def _folders(self) -> Iterator[Contention]:
         """Find folders that every rank makes, under a name on which ranks may agree or not: it is

@@ -33,27 +33,27 @@ def share_path(fault: FileFault, knowledge: Knowledge) -> Iterator[Proposal]:
         or not isinstance(node, ast.Call)
     ):
         return
-    path = _path(node, fault)
-    if path is None or not spot.begins_its_line:
-        return
-    try:
-        for message, edits in _shared(spot, node, path, fault, knowledge):
-            doubts = ["whether every rank gets here"]
-            if isinstance(path, ast.Name):
-                doubts.append(f"what was done with `{path.id}` before")
-            yield told(message, doubts, edits)
-    except RefusedError:
-        return
+    for path in _paths(node, fault) if spot.begins_its_line else ():
+        try:
+            for message, edits in _shared(spot, node, path, fault, knowledge):
+                doubts = ["whether every rank gets here"]
+                if isinstance(path, ast.Name):
+                    doubts.append(f"what was done with `{path.id}` before")
+                yield told(message, doubts, edits)
+        except RefusedError:
+            continue
 
 
-def _path(node: ast.Call, fault: FileFault) -> ast.expr | None:
-    """Return the argument that names the file."""
+def _paths(node: ast.Call, fault: FileFault) -> Iterator[ast.expr]:
+    """Yield the arguments that name the file: the folder, and what it is put under there."""
     call = fault.call
-    for keyword in node.keywords:
-        if keyword.arg == call.path:
-            return keyword.value
-    given = node.args[call.path_position : call.path_position + 1] if call.path else []
-    return given[0] if given and not isinstance(given[0], ast.Starred) else None
+    for name, position in ((call.path, call.path_position), (call.tag, call.tag_position)):
+        if not name:
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg == name]
+        given = given or node.args[position : position + 1]
+        if given and not isinstance(given[0], ast.Starred):
+            yield given[0]
 
 
 def _shared(

@@ -69,9 +69,16 @@ class _Predicates:
         yield from found
 
     def _compared(self, test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
-        """Yield ``dist.get_rank() == 0`` for a name that is compared with 0."""
+        """Yield ``dist.get_rank() == 0`` for a name that is compared with 0, and for its remainder
+        what was divided."""
         base = self.spot.torch_distributed
         match test:
+            case ast.Compare(
+                left=ast.BinOp(left=rank, op=ast.Mod()),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=0)],
+            ):
+                yield test, f"{self.spot.written(rank)} == 0"
             case ast.Compare(
                 left=ast.Name() | ast.Attribute(),
                 ops=[ast.Eq()],
