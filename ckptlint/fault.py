@@ -47,13 +47,15 @@ class Fault:
 
     @cached_property
     def main(self) -> Reached:
-        """The operation that the finding is about: one for which ranks are missing, a save before a
-        gather before a barrier, and of two of a kind the one that bites under a backend in
-        evidence."""
+        """The operation that the finding is about: one for which ranks are missing, one of which
+        more is known than a method's name, a save before a gather before a barrier, and of two of
+        a kind the one that bites under a backend in evidence."""
 
-        def order(reached: Reached) -> tuple[bool, int, bool]:
+        def order(reached: Reached) -> tuple[bool, bool, int, bool]:
             call = reached.operation.call
-            return self._complete(reached), _PRIORITY.index(call.effect), not self._bites(call)
+            named = call.name.startswith("*")
+            priority = _PRIORITY.index(call.effect)
+            return self._complete(reached), named, priority, not self._bites(call)
 
         return min(self.divergence.operations, key=order)
 
