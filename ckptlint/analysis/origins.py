@@ -92,7 +92,7 @@ class Origins:
         if kind in ("name", "parameter", "attribute"):
             found |= self._said(str(rest[-1]))
         elif kind in ("computed", "global"):  # by what, was not looked at: a place, and a name
-            found |= self._said(str(rest[1]))
+            found |= self._said(str(rest[1])) & {NAMED}
         return found
 
     def _agrees(self, callee: int) -> bool:

@@ -316,12 +316,16 @@ class _Surveyor:
                 likely = self._stands(each, found)
                 if likely is not None:
                     place, function = _place(found, each.entry)
-                    calls = tuple(dict.fromkeys(self._calls(each.entry, found)))
+                    calls = tuple(dict.fromkeys(self._calls(each.entry, found, place)))
                     yield Contended(found, function, place, likely, calls)
 
-    def _calls(self, entry: Entry, found: Contention) -> Iterator[Site]:
-        """Yield the calls by which all ranks get to what they do in each other's way."""
-        if found.kind == "all":
+    def _calls(self, entry: Entry, found: Contention, place: Site) -> Iterator[Site]:
+        """Yield the calls by which all ranks get to a place where they are in each other's way."""
+        sites = [scope.site for scope in found.visit.chain[1:]]
+        way = [site for site in sites if site.module is place.module and site.key != place.key]
+        if found.kind == "all" and way:
+            yield way[-1]
+        elif found.kind == "all":
             for caller in self._callers(entry):
                 for theirs in caller.contentions:
                     if theirs.key == found.key:
