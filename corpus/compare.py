@@ -30,8 +30,9 @@ else:
 HERE = Path(__file__).parent
 FINDINGS = HERE / "findings.toml"
 LISTS = (HERE / "packages.toml", HERE / "harmless.toml")
-# Who reaches which collective, by default; the rules of files are not marked yet.
-RULES = ",".join(f"CKP{number}" for number in range(101, 110))
+# Who reaches which collective and what ranks do to files, by default.
+_CODES = (*range(101, 110), *range(201, 205), *range(301, 305))
+RULES = ",".join(f"CKP{number}" for number in _CODES)
 MARKS = ("right", "arguable", "wrong", "unread")
 
 
