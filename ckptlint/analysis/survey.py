@@ -300,15 +300,23 @@ class _Surveyor:
         """Tell what was found about files; what a function does is right or wrong by its callers,
         who may call it on one rank only, and is told there where nobody else would.
 
-        Where no rank test and no collective is met, and no framework comes in by an import, nothing
-        shows that there are several ranks.
+        Where no rank test and no collective is met, in the callers of a file with a framework
+        neither, nothing shows that there are several ranks.
         """
-        if not (
-            any(interpreter.decided for interpreter in self.interpreters.values())
-            or any(trace.acts for each in self.seen for trace in each.traces.values())
-            or not self.module.imports.isdisjoint(self.world.knowledge.import_roots)
-        ):
-            return
+        asks = not self.module.imports.isdisjoint(self.world.knowledge.import_roots)
+        if asks or self._several:
+            found = list(self._contended())  # looks at the callers
+            yield from found if self._several else ()
+
+    @property
+    def _several(self) -> bool:
+        """Whether what was looked at so far shows that there are several ranks."""
+        seen = (*self.seen, *self._outside.values())
+        return any(interpreter.decided for interpreter in self.interpreters.values()) or any(
+            trace.acts for each in seen for trace in each.traces.values()
+        )
+
+    def _contended(self) -> Iterator[Contended]:
         for each in self.seen:
             for found in each.contentions:
                 if self._told_within(found):
