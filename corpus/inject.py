@@ -26,6 +26,7 @@ from compare import LISTS, RULES
 from fetch import listed
 
 import ckptlint_rules
+from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import FIRST, OTHER
 from ckptlint.analysis.sequences import Branch, Item, Loop, Operation, Scope, Trace
@@ -91,8 +92,9 @@ class Package:
 def places(package: Package) -> Iterator[Place]:
     """Yield the places of a package, each once."""
     project = Project(package.sources, package.folder)
-    world = World(project, Knowledge(FACTS, {}))
-    modules = list(world.holders.modules)
+    knowledge = Knowledge(FACTS, {})
+    world = World(project, knowledge, Holders(project, knowledge))
+    modules = list(world.looked_at)
     wanted = {
         (module.source.display, function.qualname): Looked({}, Keys(), True)
         for module in modules

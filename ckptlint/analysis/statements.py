@@ -372,6 +372,14 @@ def _copies(statement: ast.stmt) -> Iterator[tuple[str, str]]:
 def _makes_once(node: ast.If) -> bool:
     """Say whether a block makes what the test says is not there yet: it ran before, or will."""
     match node.test:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return any(_fills(part, node.body) for part in parts)
+    return _fills(node.test, node.body)
+
+
+def _fills(test: ast.expr, body: Block) -> bool:
+    """Say whether a block assigns what the test says is not there."""
+    match test:
         case ast.Compare(left=subject, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
             pass
         case ast.UnaryOp(op=ast.Not(), operand=ast.Name() | ast.Attribute() as subject):
@@ -382,7 +390,7 @@ def _makes_once(node: ast.If) -> bool:
     return path is not None and any(
         isinstance(target, ast.Name | ast.Attribute)
         and (target.id if isinstance(target, ast.Name) else dotted(target)) == path
-        for statement in every_statement(node.body)
+        for statement in every_statement(body)
         if isinstance(statement, ast.Assign)
         for target in statement.targets
     )
