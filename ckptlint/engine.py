@@ -89,7 +89,7 @@ class _Analysis:
         for _, told in witnesses.values():
             for finding in filter(self._is_wanted, told.findings):
                 yield replace(finding, fix=fixes.get((told.key, finding.code)))
-        complaints = dict.fromkeys(self.examiner.unread(self.asked))
+        complaints = dict.fromkeys(self.examiner.unread(self.asked.all()))
         complaints.update(dict.fromkeys(c for each in results.values() for c in each.complaints))
         yield from filter(self._is_wanted, complaints)
 
@@ -101,8 +101,9 @@ class _Analysis:
         within = self.request.within
         wanted = (each for each in self.looked_at if within is None or each.display in within)
         sources = sorted(wanted, key=lambda source: source.display)
-        backends = digest(sorted(self.examiner.backends)) if sources else ""
-        keys = {source: f"examined {backends} {source.display}" for source in sources}
+        several = str(self.examiner.holders.several)  # asked once, of the project as a whole
+        state = digest([several, *sorted(self.examiner.backends)]) if sources else ""
+        keys = {source: f"examined {state} {source.display}" for source in sources}
         known = {source: self.memo.known(key) for source, key in keys.items()}
         results = {source: Examined.of(plain) for source, plain in known.items() if plain}
         new = [source for source in sources if source not in results]

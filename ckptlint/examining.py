@@ -25,7 +25,7 @@ from ckptlint.finding import Finding, Fix
 from ckptlint.fixing import Proposal, runtime_calls
 from ckptlint.knowledge import Knowledge
 from ckptlint.plain import finding_from
-from ckptlint.project import Project
+from ckptlint.project import TORN, Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.siblings import Siblings
 from ckptlint.source import Source
@@ -141,11 +141,10 @@ class Examiner:
         """Look at one file (raises SourceError)."""
         with self.project.questions.apart() as asked:
             module = self.project.module(source)
-            world = World(self.project, self.knowledge, self.holders)
-            result = survey(world, [module])
-            told = [*self._told(world, result, self._codes)]
+            result = survey(self._world, [module])
+            told = [*self._told(self._world, result, self._codes)]
             if _FAILURES in self.request.codes:
-                failing = World(self.project, self.knowledge, self.holders, failures=True)
+                failing = self._failing
                 told += self._told(failing, survey(failing, [module]), (_FAILURES,))
         complaints = (
             not_analysed(
@@ -156,15 +155,19 @@ class Examiner:
             for each in result.complaints
         )
         looked = {name: each for (_, name), each in result.looked.items()}
-        examined = Examined(tuple(told), (*self.unread(asked), *complaints), looked)
-        return Found(examined, asked, self.outlines())
+        questions = asked.all()
+        examined = Examined(tuple(told), (*self.unread(questions), *complaints), looked)
+        return Found(examined, questions, self.outlines())
 
     def outlines(self) -> Outlines:
         """Return the outlines that were asked for and not returned before."""
         if self.request.store is None:
             return {}
-        modules = map(self.project.parsed, self.project.outlined)
-        found = {module.source.display: module.outline for module in modules if module}
+        outlined = {source: self.project.parsed(source) for source in self.project.outlined}
+        found = {
+            source.display: module.outline if module is not None else TORN
+            for source, module in outlined.items()
+        }
         self.project.outlined.clear()
         return found
 
@@ -187,15 +190,24 @@ class Examiner:
         found in them.
         """
         with self.project.questions.apart() as asked:
-            world = World(self.project, self.knowledge, self.holders)
-            trials = Trials(world, looked, before, self._judged)
+            trials = Trials(self._world, looked, before, self._judged)
             fixes = {
                 (key, code): trials.first(self._proposals(fault, code), fault, finding)
-                for key, _, fault in self._faults(survey(world, [self.project.module(source)]))
+                for key, _, fault in self._faults(
+                    survey(self._world, [self.project.module(source)])
+                )
                 for code, finding in _findings(fault, self._codes)
                 if (key, code) in wanted
             }
-        return Found(fixes, asked, self.outlines())
+        return Found(fixes, asked.all(), self.outlines())
+
+    @cached_property
+    def _world(self) -> World:
+        return World(self.project, self.knowledge, self.holders)
+
+    @cached_property
+    def _failing(self) -> World:
+        return World(self.project, self.knowledge, self.holders, failures=True)
 
     @property
     def _codes(self) -> Collection[str]:

@@ -14,15 +14,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from ckptlint.lexicon import Index, Lexicon
-from ckptlint.questions import Questions
+from ckptlint.questions import Answers, Questions
 from ckptlint.source import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_T = TypeVar("_T")
 Asking = Literal["file", "outline"]
+TORN: Mapping[str, str] = {"": "torn"}  # the outline of a file that cannot be parsed
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
 
 
@@ -287,8 +287,8 @@ class Project:
         }
         self._modules: dict[Path, Module] = {}
         self._resolved: dict[tuple[str, str], tuple[Source | None, tuple[str, ...]]] = {}
-        self._imports: dict[Path, tuple[frozenset[Source], frozenset[str]]] = {}
-        self._starred: dict[Path, tuple[tuple[Source | str, ...], frozenset[str]]] = {}
+        self._imports: Answers[Source, frozenset[Source]] = {}
+        self._starred: Answers[Source, tuple[Source | str, ...]] = {}
 
     def dotted(self, path: str) -> str:
         """Return the dotted name of a file, from the project's folder on."""
@@ -363,7 +363,7 @@ class Project:
 
     def imported(self, source: Source) -> frozenset[Source]:
         """Return the files that import statements lead to, read from the bytes of the file."""
-        return self._remembered(self._imports, source, lambda: self._imported(source))
+        return self.questions.remembered(self._imports, source, lambda: self._imported(source))
 
     def _imported(self, source: Source) -> frozenset[Source]:
         targets = self.lexicon.imports(source)
@@ -374,7 +374,7 @@ class Project:
     def starred(self, source: Source) -> tuple[Source | str, ...]:
         """Return what a file imports by ``*``, at any depth, nearest first: files of the project,
         and the names of modules that are not of the project."""
-        return self._remembered(self._starred, source, lambda: tuple(self._stars(source)))
+        return self.questions.remembered(self._starred, source, lambda: tuple(self._stars(source)))
 
     def _stars(self, source: Source) -> Mapping[Source | str, None]:
         found: dict[Source | str, None] = {}
@@ -394,21 +394,6 @@ class Project:
                     new.append(target)
             stack.extend(reversed(new))
         return found
-
-    def _remembered(
-        self,
-        answers: dict[Path, tuple[_T, frozenset[str]]],
-        source: Source,
-        find: Callable[[], _T],
-    ) -> _T:
-        """Answer what was asked of a file before, with all that this asks of the others."""
-        if source.path not in answers:
-            with self.questions.apart() as asked:
-                answer = find()
-            answers[source.path] = (answer, frozenset(asked))
-        answer, questions = answers[source.path]
-        self.questions.repeat(questions)
-        return answer
 
     def giving(self, source: Source, name: str, of: Asking = "file") -> Iterator[Module | str]:
         """Yield what may give a file a name by ``import *``: modules that mention the name, and the

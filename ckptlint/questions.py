@@ -13,31 +13,71 @@ it had. A question names its kind:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+_K = TypeVar("_K")
+_T = TypeVar("_T")
+
+
+class Asked:
+    """The questions that were asked for one answer: its own, and those for answers that it used."""
+
+    __slots__ = ("others", "own")
+
+    def __init__(self) -> None:
+        self.own: set[str] = set()
+        self.others: set[Asked] = set()
+
+    def all(self) -> frozenset[str]:
+        """Return every question, at any depth."""
+        found: set[str] = set()
+        seen = {self}
+        pending = [self]
+        while pending:
+            asked = pending.pop()
+            found |= asked.own
+            new = asked.others - seen
+            seen |= new
+            pending.extend(new)
+        return frozenset(found)
+
+
+Answers = dict[_K, tuple[_T, Asked]]
 
 
 class Questions:
     """Collects the questions that are asked; inside ``apart`` those of one answer."""
 
     def __init__(self) -> None:
-        self._open: set[str] = set()
+        self._open = Asked()
 
     def ask(self, kind: str, *names: str) -> None:
         """Note a question of a kind about each of some names."""
         for name in names:
-            self._open.add(f"{kind}:{name}")
+            self._open.own.add(f"{kind}:{name}")
 
-    def repeat(self, questions: Iterable[str]) -> None:
-        """Note what was asked for an answer that was remembered."""
-        self._open.update(questions)
+    def use(self, asked: Asked) -> None:
+        """Note that an answer was used for which other questions were asked."""
+        self._open.others.add(asked)
 
     @contextmanager
-    def apart(self) -> Iterator[set[str]]:
-        """Give what is asked meanwhile; it counts as asked outside too."""
-        outer, self._open = self._open, set()
+    def apart(self) -> Iterator[Asked]:
+        """Collect what is asked meanwhile; it counts as asked outside too."""
+        outer, self._open = self._open, Asked()
         try:
             yield self._open
         finally:
-            outer |= self._open
+            outer.others.add(self._open)
             self._open = outer
+
+    def remembered(self, answers: Answers[_K, _T], key: _K, find: Callable[[], _T]) -> _T:
+        """Return an answer that was found before, or find it and remember what it asked."""
+        known = answers.get(key)
+        if known is None:
+            with self.apart() as asked:
+                known = answers[key] = (find(), asked)
+        else:
+            self._open.others.add(known[1])
+        return known[0]

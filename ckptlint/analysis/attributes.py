@@ -21,6 +21,7 @@ from ckptlint.project import (
     handed_on,
     walk,
 )
+from ckptlint.questions import Answers, Questions
 
 _Assigned = tuple[ast.expr, ast.expr]
 _Sources = dict[str, list[ast.expr]]
@@ -43,27 +44,30 @@ class Writers:
 class Attributes:
     """Finds the telling assignments of classes; ``telling`` judges an expression of a module."""
 
-    def __init__(self, telling: _Telling) -> None:
+    def __init__(self, telling: _Telling, questions: Questions) -> None:
         self._telling = telling
-        self._writers: dict[ClassDefinition, Mapping[str, Writers]] = {}
+        self._questions = questions
+        self._writers: Answers[ClassDefinition, Mapping[str, Writers]] = {}
 
     def writers(self, definition: ClassDefinition) -> Mapping[str, Writers]:
         """Return what may be put into each attribute that the class's methods assign."""
-        known = self._writers.get(definition)
-        if known is None:
-            methods = dict.fromkeys(m for each in definition.writers.values() for m in each)
-            written = {method: _written(method) for method in methods}
-            tested = {method: _suggested(method) for method in methods}
-            sources = {method: _sources(method) for method in methods}
-            known = self._writers[definition] = {
-                name: self._judged(
-                    {m: written[m][name] for m in each},
-                    {m: tested[m][name] for m in each},
-                    sources,
-                )
-                for name, each in definition.writers.items()
-            }
-        return known
+        return self._questions.remembered(
+            self._writers, definition, lambda: self._find_writers(definition)
+        )
+
+    def _find_writers(self, definition: ClassDefinition) -> Mapping[str, Writers]:
+        methods = dict.fromkeys(m for each in definition.writers.values() for m in each)
+        written = {method: _written(method) for method in methods}
+        tested = {method: _suggested(method) for method in methods}
+        sources = {method: _sources(method) for method in methods}
+        return {
+            name: self._judged(
+                {m: written[m][name] for m in each},
+                {m: tested[m][name] for m in each},
+                sources,
+            )
+            for name, each in definition.writers.items()
+        }
 
     def _judged(
         self,

@@ -9,11 +9,11 @@ are parsed.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator
 
 from ckptlint.knowledge import AMBIGUOUS
 from ckptlint.project import ClassDefinition, Function, Import, Module
+from ckptlint.questions import Answers, Questions
 from ckptlint.source import Source
 
 _HOPS = 6
@@ -24,23 +24,30 @@ class View:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._names: dict[str, Function | ClassDefinition | Module | None] = {}
-        self._attributes: dict[str, tuple[Function, ...]] = {}
+        self._questions = module.project.questions
+        self._names: Answers[str, Function | ClassDefinition | Module | None] = {}
+        self._attributes: Answers[str, tuple[Function, ...]] = {}
+        self._bound: Answers[str, tuple[Module, ...]] = {}
+        self._visible: Answers[str, frozenset[Source]] = {}
 
     def name(self, name: str) -> Function | ClassDefinition | Module | None:
         """Return what a plain name leads to, if it is something of the project."""
-        if name not in self._names:
-            found = resolve(self.module, name)
-            if found is None:
-                for names in self.module.local_imports:
-                    if name in names:
-                        found = found or _imported(self.module, names[name], _HOPS)
-            self._names[name] = found
-        return self._names[name]
+        return self._questions.remembered(self._names, name, lambda: self._find(name))
 
-    @cached_property
+    def _find(self, name: str) -> Function | ClassDefinition | Module | None:
+        found = resolve(self.module, name)
+        if found is None:
+            for names in self.module.local_imports:
+                if name in names:
+                    found = found or _imported(self.module, names[name], _HOPS)
+        return found
+
+    @property
     def _modules(self) -> tuple[Module, ...]:
         """The modules of the project that the file's imports bind."""
+        return self._questions.remembered(self._bound, "", self._find_modules)
+
+    def _find_modules(self) -> tuple[Module, ...]:
         found = (
             self.name(name)
             for name, symbol in self.module.symbols.items()
@@ -48,16 +55,11 @@ class View:
         )
         return tuple(module for module in found if isinstance(module, Module))
 
-    @cached_property
-    def _visible(self) -> frozenset[Source]:
-        return self.module.project.visible(self.module.source)
-
     def attribute(self, name: str) -> tuple[Function, ...]:
         """Return the functions that an attribute of this name may lead to."""
-        known = self._attributes.get(name)
-        if known is None:
-            known = self._attributes[name] = tuple(self._functions(name))
-        return known
+        return self._questions.remembered(
+            self._attributes, name, lambda: tuple(self._functions(name))
+        )
 
     def _functions(self, name: str) -> Iterator[Function]:
         for bound in self._modules:
@@ -68,7 +70,9 @@ class View:
         defining = project.lexicon.defining(name)
         if not defining:
             return
-        visible = self._visible
+        visible = self._questions.remembered(
+            self._visible, "", lambda: project.visible(self.module.source)
+        )
         for source in defining:
             if source not in visible:
                 continue
@@ -233,8 +237,8 @@ class Reach:
     def __init__(self, views: Views, seeds: frozenset[str]) -> None:
         self._views = views
         self._seeds = seeds
-        self._leads: dict[tuple[Module, str], bool] = {}
-        self._known: dict[Function, bool] = {}
+        self._leads: Answers[tuple[Module, str], bool] = {}
+        self._known: Answers[Function, bool] = {}
 
     def mentioned(self, module: Module, node: ast.AST) -> bool:
         """Say whether a piece of syntax mentions a name that leads there."""
@@ -251,14 +255,15 @@ class Reach:
         """Say whether a name, plain or as an attribute, leads there in this module."""
         if name in self._seeds:
             return True
-        key = (module, name)
-        known = self._leads.get(key)
-        if known is None:
-            known = self._leads[key] = any(
-                original in self._seeds or self._lead(module, original)
-                for original in module.originals(name)
-            )
-        return known
+        return module.project.questions.remembered(
+            self._leads, (module, name), lambda: self._find(module, name)
+        )
+
+    def _find(self, module: Module, name: str) -> bool:
+        return any(
+            original in self._seeds or self._lead(module, original)
+            for original in module.originals(name)
+        )
 
     def _lead(self, module: Module, name: str) -> bool:
         view = self._views.of(module)
@@ -271,27 +276,39 @@ class Reach:
 
     def reaches(self, start: Function) -> bool:
         """Say whether a function mentions one of the identifiers, or a function that does."""
-        known = self._known.get(start)
-        if known is not None:
-            return known
+        questions = start.module.project.questions
+        if start not in self._known:
+            with questions.apart() as asked:
+                passed, found = self._walk(start, questions)
+            self._known.update(dict.fromkeys(passed, (found, asked)))
+        found, asked = self._known[start]
+        questions.use(asked)
+        return found
+
+    def _walk(self, start: Function, questions: Questions) -> tuple[Iterable[Function], bool]:
+        """Go through what a function mentions, what that mentions, and so on; return the functions
+        of which it is known now whether they lead there, and whether they do."""
         came_from: dict[Function, Function | None] = {start: None}
         queue = [start]
         while queue:
             function = queue.pop()
-            if self._known.get(function) or self._direct(function):
+            found, asked = self._known.get(function, (False, None))
+            if asked is not None:
+                questions.use(asked)
+            if found or self._direct(function):
+                steps: list[Function] = []
                 step: Function | None = function
                 while step is not None:
-                    self._known[step] = True
+                    steps.append(step)
                     step = came_from[step]
-                return True
-            if function in self._known:
+                return steps, True
+            if asked is not None:
                 continue
             for target in self._views.of(function.module).targets(self._views.said(function)):
                 if target not in came_from:
                     came_from[target] = function
                     queue.append(target)
-        self._known.update(dict.fromkeys(came_from, False))
-        return False
+        return came_from, False
 
     def _direct(self, function: Function) -> bool:
         said = self._views.said(function)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from ckptlint.analysis.attributes import Attributes, Writers
 from ckptlint.analysis.holders import Holders
@@ -26,6 +27,7 @@ from ckptlint.project import (
     last_name,
     walk,
 )
+from ckptlint.questions import Answers
 from ckptlint.source import Source
 
 _RANK_SOURCES = frozenset({"environ", "getenv"})
@@ -66,13 +68,14 @@ class World:
         self.project = project
         self.knowledge = knowledge
         self.holders = holders
+        self._questions = project.questions
         self._views = Views(holders.views)
-        self._heirs: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
-        self._descendants: dict[ClassDefinition, tuple[ClassDefinition, ...]] = {}
-        self._visible: dict[Source, frozenset[Source]] = {}
-        self._mentioned: dict[frozenset[str], bool] = {}
-        self._digests: dict[ast.stmt, Digest] = {}
-        self._holding: dict[ClassDefinition, frozenset[str]] = {}
+        self._heirs: Answers[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+        self._descendants: Answers[ClassDefinition, tuple[ClassDefinition, ...]] = {}
+        self._visible: Answers[Source, frozenset[Source]] = {}
+        self._mentioned: Answers[frozenset[str], bool] = {}
+        self._digests: Answers[ast.stmt, Digest] = {}
+        self._holding: Answers[ClassDefinition, frozenset[str]] = {}
         self._setters: dict[Module, dict[str, tuple[Function, ...]]] = {}
         self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
         self._telling = Reach(self._views, knowledge.interesting | _RANK_SOURCES)
@@ -84,7 +87,7 @@ class World:
         several = self.holders.several  # what a project of one rank writes is of no interest
         self._writing = Reach(self._views, knowledge.writers if several else frozenset())
         self._readers = knowledge.readers if several else frozenset()
-        self._attributes = Attributes(self._tells)
+        self._attributes = Attributes(self._tells, project.questions)
 
     def mentions(self, node: ast.AST) -> Mentions:
         """Return the identifiers of a piece of syntax."""
@@ -92,10 +95,9 @@ class World:
 
     def digest(self, module: Module, statement: ast.stmt) -> Digest:
         """Summarise a statement once."""
-        known = self._digests.get(statement)
-        if known is None:
-            known = self._digests[statement] = self._digest(module, statement)
-        return known
+        return self._questions.remembered(
+            self._digests, statement, lambda: self._digest(module, statement)
+        )
 
     def _digest(self, module: Module, statement: ast.stmt) -> Digest:
         def telling(name: str) -> bool:
@@ -157,25 +159,27 @@ class World:
 
     def holding(self, definition: ClassDefinition) -> frozenset[str]:
         """Return the attributes into which a class's own statements may put something known."""
-        known = self._holding.get(definition)
-        if known is None:
-            known = self._holding[definition] = frozenset(
-                child.attr
-                for node in walk(definition.node)
-                if isinstance(node, ast.Assign | ast.AnnAssign)
-                and self.interesting(definition.module, node)
-                for child in walk(node)
-                if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
-            )
-        return known
+        return self._questions.remembered(
+            self._holding, definition, lambda: self._find_holding(definition)
+        )
+
+    def _find_holding(self, definition: ClassDefinition) -> frozenset[str]:
+        return frozenset(
+            child.attr
+            for node in walk(definition.node)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and self.interesting(definition.module, node)
+            for child in walk(node)
+            if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
+        )
 
     def mentioned(self, names: Collection[str]) -> bool:
         """Say whether any file mentions one of these functions, going by their last names."""
         wanted = frozenset(name.rpartition(".")[2] for name in names)
-        if wanted not in self._mentioned:
-            found = next(self.project.lexicon.mentioning(wanted), None)
-            self._mentioned[wanted] = found is not None
-        return self._mentioned[wanted]
+        lexicon = self.project.lexicon
+        return self._questions.remembered(
+            self._mentioned, wanted, lambda: next(lexicon.mentioning(wanted), None) is not None
+        )
 
     def gives(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that communicates may enter here.
@@ -262,41 +266,44 @@ class World:
         A class with very many of them is a framework's own; which of them is meant where, nothing
         in the source tells, so none is returned.
         """
-        known = self._descendants.get(definition)
-        if known is None:
-            found: dict[ClassDefinition, None] = {}
-            pending = [definition]
-            while pending and len(found) <= _MAX_HEIRS:
-                for heir in self.heirs(pending.pop()):
-                    if heir is not definition and heir not in found:
-                        found[heir] = None
-                        pending.append(heir)
-            known = self._descendants[definition] = tuple(found) if len(found) <= _MAX_HEIRS else ()
-        return known
+        return self._questions.remembered(
+            self._descendants, definition, lambda: self._find_descendants(definition)
+        )
+
+    def _find_descendants(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        found: dict[ClassDefinition, None] = {}
+        pending = [definition]
+        while pending and len(found) <= _MAX_HEIRS:
+            for heir in self.heirs(pending.pop()):
+                if heir is not definition and heir not in found:
+                    found[heir] = None
+                    pending.append(heir)
+        return tuple(found) if len(found) <= _MAX_HEIRS else ()
 
     def heirs(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
         """Return the classes of the project that name a class among their bases."""
-        known = self._heirs.get(definition)
-        if known is None:
-            sources = self.project.lexicon.inheriting(definition.name)
-            few = sources if len(sources) <= _MAX_HEIRS else ()
-            found = (
-                symbol
-                for module in self._seeing(definition.module, few)
-                for symbol in module.symbols.values()
-                if isinstance(symbol, ClassDefinition)
-                and any(last_name(base) == definition.name for base in symbol.node.bases)
-                and resolve(module, definition.name) is definition
-            )
-            known = self._heirs[definition] = tuple(found)
-        return known
+        return self._questions.remembered(
+            self._heirs, definition, lambda: tuple(self._find_heirs(definition))
+        )
+
+    def _find_heirs(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
+        sources = self.project.lexicon.inheriting(definition.name)
+        few = sources if len(sources) <= _MAX_HEIRS else ()
+        for module in self._seeing(definition.module, few):
+            for symbol in module.symbols.values():
+                if (
+                    isinstance(symbol, ClassDefinition)
+                    and any(last_name(base) == definition.name for base in symbol.node.bases)
+                    and resolve(module, definition.name) is definition
+                ):
+                    yield symbol
 
     def _seeing(self, target: Module, sources: Iterable[Source]) -> Iterator[Module]:
         """Parse those of some files that may have a name from a module."""
         for source in sources:
-            if source not in self._visible:
-                self._visible[source] = self.project.visible(source)
-            if target.source in self._visible[source]:
+            find = partial(self.project.visible, source)
+            visible = self._questions.remembered(self._visible, source, find)
+            if target.source in visible:
                 module = self.project.parsed(source)
                 if module is not None:
                     yield module

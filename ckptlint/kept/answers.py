@@ -34,7 +34,7 @@ class KeptMemo(Memo):
         if value is None:
             with self._questions.apart() as asked:
                 value = [find()]
-            self.keep(key, value, asked)
+            self.keep(key, value, asked.all())
         return value[0]
 
     def known(self, key: str) -> Any:

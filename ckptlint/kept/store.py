@@ -17,7 +17,7 @@ from ckptlint.kept.database import DamagedError, Database, Names, stored
 from ckptlint.kept.files import Changes, Reader, digest
 from ckptlint.kept.index import KeptIndex
 from ckptlint.lexicon import KINDS, BuiltIndex, imports
-from ckptlint.project import Module, Project
+from ckptlint.project import TORN, Module, Project
 from ckptlint.source import Source
 
 _FILE = f"insert or replace into file values ({', '.join('?' * 11)})"
@@ -79,9 +79,7 @@ class Store:
 
     def _inside(self, name: str, before: Mapping[str, str], module: Module | None) -> Iterator[str]:
         """Yield the questions about parts of a file that have another answer than they had."""
-        now: Mapping[str, str] = {}
-        if module is not None:
-            now = self.outlines[name] = module.outline
+        now = self.outlines[name] = module.outline if module is not None else TORN
         for each in before.keys() | now.keys():
             if before.get(each) != now.get(each):
                 yield f"said:{name}:{each}" if each else f"outline:{name}"
