@@ -228,9 +228,18 @@ class Decider:
         first = self.ranks.number(scope) == 0
         exact = op in (ast.Eq, ast.In, ast.Is)
         scopes = mark.scopes | {"member"} if op is ast.In else mark.scopes
+        if op is ast.Eq and any(map(self._is_one_less, (left, right))):
+            # ``rank == size - 1``, where the size is not known: the last of them
+            first = self.ranks.number(scope) == WORLD[scope] - 1
+            scopes |= {"last"}
         if op is ast.Lt and isinstance(right, Const):
             first = not first  # ``unknown < rank``
         return Const(first, rank=Rank(scopes, False, mark.exact and exact))
+
+    def _is_one_less(self, value: Value) -> bool:
+        if not isinstance(value, Symbol):
+            return False
+        return self.keys.made_of(value.key)[::2] == ("Sub", self.keys.of(Const(1)))
 
     def derived(self, kind: str, *values: Value) -> Symbol:
         """Make the unknown that is computed from ``values``, with their marks."""
