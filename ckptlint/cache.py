@@ -2,8 +2,8 @@
 
 An outcome is stored under everything that it depends on besides the files: this program's own
 files, the settings, what was asked. It holds as long as every file of the project has the size and
-the times that it had, or, where times say nothing (a fresh checkout), the same contents. What is
-on disk is JSON, replaced as a whole; what cannot be read, or was damaged, counts as not there.
+the times that it had. What is on disk is JSON, replaced as a whole; what cannot be read, or was
+damaged, counts as not there. What is kept of the single files is in the package ``kept``.
 """
 
 from __future__ import annotations
