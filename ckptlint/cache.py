@@ -18,15 +18,17 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 from ckptlint import atomic
 from ckptlint.evidence import inputs
 from ckptlint.finding import Finding
-from ckptlint.kept.files import SETTLED
 from ckptlint.plain import finding_from
 
 FOLDER = ".ckptlint_cache"
+# A file that changed so shortly before the run may change again without another time to show it.
+SETTLED = 2_000_000_000  # nanoseconds
 _KEPT = 32  # outcomes of one project: of different settings, and of different files asked for
 _KEPT_STORES = 4  # files with what is kept of the project's files, for different settings
 
@@ -111,6 +113,7 @@ class Cache:
             return None
 
 
+@cache
 def _program() -> Sequence[object]:
     """Tell this very program from any other: the times of its own files."""
     import ckptlint_rules

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
+from ckptlint.cache import SETTLED
 from ckptlint.finding import Edit
 from ckptlint.kept.database import Row
 from ckptlint.project import display_path
 from ckptlint.source import Source, SourceError
 
-# A file that changed so shortly before the run may change again without another time to show it.
-SETTLED = 2_000_000_000  # nanoseconds
 _FEW = 50  # changed files, besides a third of all: with more of them everything is found out anew
 Reader = Callable[[Path, Path], Source]
 
