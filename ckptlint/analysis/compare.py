@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -35,6 +36,7 @@ from ckptlint.analysis.steps import (
     path,
     paths,
     places,
+    truths,
 )
 from ckptlint.analysis.values import Site
 
@@ -89,7 +91,7 @@ def compare(
 
     ``keys`` tells which combinations of conditions contradict themselves.
     """
-    return _Comparison(ranks_one, ranks_two, paths(one), paths(two), keys).run(one, two)
+    return _Comparison(ranks_one, ranks_two, one, two, keys).run()
 
 
 class _Comparison:
@@ -99,19 +101,37 @@ class _Comparison:
         self,
         ranks_one: RankClass,
         ranks_two: RankClass,
-        paths_one: frozenset[object],
-        paths_two: frozenset[object],
+        one: Trace,
+        two: Trace,
         keys: Keys,
     ) -> None:
         self.keys = keys
         self.ranks = (ranks_one, ranks_two)
-        self.paths = (paths_one, paths_two)
+        self.traces = (one, two)
         self.found: dict[tuple[object, ...], Divergence] = {}
         self.ordered: set[frozenset[tuple[str, int, int]]] = set()
 
-    def run(self, one: Trace, two: Trace) -> list[Divergence]:
-        self._traces(one, two, {}, (), (), False)
+    def run(self) -> list[Divergence]:
+        self._traces(*self.traces, {}, (), (), False)
         return list(self.found.values())
+
+    @cached_property
+    def paths(self) -> tuple[frozenset[object], ...]:
+        """The operations of each side, by the calls that lead to them."""
+        return tuple(map(paths, self.traces))
+
+    @cached_property
+    def truths(self) -> tuple[Mapping[object, set[bool]], ...]:
+        """How each rank test came out on each side."""
+        return tuple(map(truths, self.traces))
+
+    def _cause(self, levels: tuple[Level, ...], chain: tuple[Scope, ...]) -> Level | None:
+        """Return the outermost test that parts the ranks: one that does not come out alike."""
+        for level in levels:
+            place = path(chain[: level.depth], level.test)
+            if any(each.get(place) != {level.test.taken} for each in self.truths):
+                return level
+        return levels[0] if levels else None
 
     def _traces(
         self,
@@ -211,7 +231,7 @@ class _Comparison:
         self._explain(side, reached, other)
 
     def _explain(self, side: int, reached: Reached, other: list[Step]) -> None:
-        level = _outermost(reached.levels)
+        level = self._cause(reached.levels, reached.chain)
         exit_step = next(
             (
                 step
@@ -230,7 +250,7 @@ class _Comparison:
             kind, shown = _shown(level, reached)
             self._add(side, kind, reached, shown, None)
         elif exit_step is not None and isinstance(exit_step.item, Exit):
-            outer = _outermost(exit_step.levels)
+            outer = self._cause(exit_step.levels, exit_step.chain)
             if outer is not None:
                 inner = Level(outer.test, len(exit_step.chain))
                 if outer.depth < len(exit_step.chain):
@@ -253,7 +273,7 @@ class _Comparison:
             if end not in ("break", "return", "raise") or not steps or not steps[-1].marks:
                 continue
             leaving = steps[-1]
-            outer = _outermost(leaving.levels)
+            outer = self._cause(leaving.levels, leaving.chain)
             if outer is None or not isinstance(leaving.item, Exit):
                 continue
             stays = operations([Step(Loop(leaving.item.site, other, False), levels, chain)], chosen)
@@ -270,7 +290,7 @@ class _Comparison:
         if pair in self.ordered or self._serves(mine, theirs) or self._serves(theirs, mine):
             return
         self.ordered.add(pair)
-        level = _outermost(mine[0].levels)
+        level = self._cause(mine[0].levels, mine[0].chain)
         if level is None:
             return
         self._record(
@@ -350,10 +370,6 @@ def _shown(level: Level, reached: Reached) -> tuple[Kind, Level]:
     elif kind == "test" and reached.operation.handed and level.depth > 1:
         return "wrapper", Level(level.test, level.depth - 2)
     return kind, level
-
-
-def _outermost(levels: tuple[Level, ...]) -> Level | None:
-    return levels[0] if levels else None
 
 
 def _alike(one: Item, two: Item) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -138,8 +139,17 @@ def paths(trace: Trace) -> frozenset[object]:
     return frozenset(path(chain, operation) for chain, operation in _walk(trace.items, ()))
 
 
-def path(chain: tuple[Scope, ...], operation: Operation) -> object:
-    return (*places(chain), operation.site.key)
+def path(chain: tuple[Scope, ...], item: Operation | Test) -> object:
+    return (*places(chain), item.site.key)
+
+
+def truths(trace: Trace) -> Mapping[object, set[bool]]:
+    """Return how the rank tests came out behind which something stands, by place and calls."""
+    found: defaultdict[object, set[bool]] = defaultdict(set)
+    for chain, item in _every(trace.items, ()):
+        for test in item.guards:
+            found[path(chain, test)].add(test.taken)
+    return found
 
 
 def places(chain: tuple[Scope, ...]) -> tuple[object, ...]:
@@ -150,13 +160,22 @@ def places(chain: tuple[Scope, ...]) -> tuple[object, ...]:
 def _walk(
     items: Sequence[Item], chain: tuple[Scope, ...]
 ) -> Iterator[tuple[tuple[Scope, ...], Operation]]:
-    for item in items:
+    for where, item in _every(items, chain):
         if isinstance(item, Operation):
+            yield where, item
+
+
+def _every(
+    items: Sequence[Item], chain: tuple[Scope, ...]
+) -> Iterator[tuple[tuple[Scope, ...], Operation | Exit | Loop | Scope]]:
+    """Yield all that a rank test may stand before, and the calls that lead to it."""
+    for item in items:
+        if isinstance(item, Operation | Exit | Loop | Scope):
             yield chain, item
-        elif isinstance(item, Branch):
-            yield from _walk(item.yes.items, chain)
-            yield from _walk(item.no.items, chain)
+        if isinstance(item, Branch):
+            yield from _every(item.yes.items, chain)
+            yield from _every(item.no.items, chain)
         elif isinstance(item, Loop):
-            yield from _walk(item.body.items, chain)
+            yield from _every(item.body.items, chain)
         elif isinstance(item, Scope):
-            yield from _walk(item.body.items, (*chain, item))
+            yield from _every(item.body.items, (*chain, item))
