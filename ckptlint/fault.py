@@ -10,6 +10,7 @@ from functools import cached_property
 from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.ranks import FIRST, GROUP_LEADER, LAST, NODE_LEADER, RankClass
 from ckptlint.analysis.sequences import Scope
+from ckptlint.analysis.shares import TURNS
 from ckptlint.analysis.steps import Reached
 from ckptlint.analysis.values import Site
 from ckptlint.facts import Call
@@ -98,6 +99,11 @@ class Fault:
     def reason(self) -> str:
         """Say what a decision depends on in which ranks may disagree."""
         return self.divergence.test.reason
+
+    @property
+    def uneven(self) -> bool:
+        """Whether ranks may go through a loop another number of times."""
+        return self.reason == TURNS
 
     @property
     def consequence(self) -> str:

@@ -52,7 +52,7 @@ class Blocks(Statements):
         self._widen(frame, node)
         item = self.item_of(frame, node, iterable)
         self.assign(frame, node.target, item)
-        return self._repeat(frame, node, lambda: self.execute(frame, node.body), False)
+        return self._repeat(frame, node, lambda: self.execute(frame, node.body), iterable)
 
     _AsyncFor = _For
 
@@ -73,7 +73,7 @@ class Blocks(Statements):
             leave = Outcome(NEXT, NONE)
             return self.decide(frame, test, node.test, body, lambda: leave).status
 
-        return self._repeat(frame, node, turn, True)
+        return self._repeat(frame, node, turn, None)
 
     def _come_round(self, frame: Frame, node: ast.While, first: Value) -> None:
         """Leave the loop where what a turn has made of its test depends on the rank."""
@@ -91,7 +91,7 @@ class Blocks(Statements):
         frame: Frame,
         node: ast.For | ast.AsyncFor | ast.While,
         turn: Callable[[], str],
-        endless: bool,
+        iterable: Value | None,
     ) -> str:
         before, facts = dict(frame.variables), dict(frame.facts)
         with frame.capture() as items:
@@ -102,7 +102,10 @@ class Blocks(Statements):
         body = Trace(items)
         if body.matters or body.returns:
             site = Site(frame.module, node)
-            frame.trace.append(Loop(site, body, endless, tuple(frame.guards)))
+            loop = Loop(site, body, iterable is None, tuple(frame.guards))
+            frame.trace.append(loop)
+            if iterable is not None and not isinstance(node, ast.While):
+                self.turn_apart(frame, loop, iterable, node.iter)
         if status == RAISE and isinstance(node, ast.While) and _always(node.test):
             return RAISE
         if node.orelse:

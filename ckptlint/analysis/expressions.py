@@ -6,19 +6,24 @@ import ast
 import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ckptlint.analysis.binding import Binder
 from ckptlint.analysis.containers import element, entry, plain
 from ckptlint.analysis.frame import NEXT, Arguments, Frame, Outcome
 from ckptlint.analysis.sequences import (
+    EMPTY,
+    Branch,
     Loop,
     Trace,
 )
+from ckptlint.analysis.shares import TURNS, share_of_slice
 from ckptlint.analysis.values import (
     NONE,
     Choice,
     Const,
+    Divergent,
     External,
     FunctionValue,
     Items,
@@ -302,7 +307,9 @@ class Evaluator(Binder):
         frame.variables = before
         body = Trace(items)
         if body:
-            frame.trace.append(Loop(Site(frame.module, node), body, False, tuple(frame.guards)))
+            loop = Loop(Site(frame.module, node), body, False, tuple(frame.guards))
+            frame.trace.append(loop)
+            self.turn_apart(frame, loop, first, generators[0].iter)
         if not plain(held) and held.rank is None:
             return Many(held, mapped=len(parts) == 2)
         return self.unknown("expression", frame, node)
@@ -333,6 +340,14 @@ class Evaluator(Binder):
     def _DictComp(self, frame: Frame, node: ast.DictComp) -> Value:
         return self._comprehension(frame, node, node.generators, [node.key, node.value])
 
+    def turn_apart(self, frame: Frame, loop: Loop, iterable: Value, node: ast.expr) -> None:
+        """Let a rank go through a loop once more than another, where its share may be larger."""
+        mark = self.keys.disagreement(iterable)
+        if mark is not None and mark.uneven and loop.body.acts:
+            key = self.keys.number("turns", loop.site.key)
+            self.keys.divergent[key] = Divergent(TURNS)
+            frame.trace.append(Branch(key, Trace([loop]), EMPTY, Site(frame.module, node)))
+
     def item_of(self, frame: Frame, node: ast.AST, iterable: Value) -> Value:
         """Return what a loop variable holds in its turn."""
         known = element(self.keys, iterable)
@@ -356,6 +371,13 @@ class Evaluator(Binder):
             self.keys.number("subscript", self.keys.of(base), self.keys.of(index)),
             divergent=merge_divergent(self.keys.disagreement(base), self.keys.disagreement(index)),
         )
+
+    def _Slice(self, frame: Frame, node: ast.Slice) -> Value:
+        start, stop, step = (
+            self.evaluate(frame, part) for part in (node.lower, node.upper, node.step)
+        )
+        known = self.unknown("slice", frame, node, *map(self.keys.of, (start, stop, step)))
+        return replace(known, divergent=share_of_slice(start, stop, step))
 
     def environment(self, frame: Frame, name: Value, default: Value | None) -> Value:
         """Read an environment variable: a string when the facts say that it holds the rank."""

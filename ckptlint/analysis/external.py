@@ -13,6 +13,7 @@ from ckptlint.analysis.containers import CONTAINER, function, method
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.guards import Guards
 from ckptlint.analysis.sequences import Access, Operation
+from ckptlint.analysis.shares import share_of_range
 from ckptlint.analysis.values import (
     APART,
     LAZILY,
@@ -323,6 +324,11 @@ class ExternalCaller(Guards):
                 )
         if name == "super":
             return self._super(frame)
+        if name in ("range", "itertools.islice"):
+            share = share_of_range(self.keys, arguments.positional[name != "range" :])
+            if share is not None:
+                result = self.result(External(name), arguments)
+                return replace(result, divergent=share)
         return function(self.keys, name, arguments.positional)
 
     def _super(self, frame: Frame) -> Value | None:

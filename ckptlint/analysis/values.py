@@ -78,13 +78,15 @@ class Divergent:
     ``likely`` is false when it differs under circumstances that the source does not show. ``part``
     says that this rank has only a part of what all have: the ``root`` everything and the others
     nothing, its own ``state``, or its ``shard``. ``counts`` is
-    false when the values differ, but not how many there are.
+    false when the values differ, but not how many there are; ``uneven`` is true where their number
+    differs by the rank.
     """
 
     reason: str
     likely: bool = True
     part: Part = ""
     counts: bool = True
+    uneven: bool = False
 
 
 def merge_divergent(*marks: Divergent | None) -> Divergent | None:

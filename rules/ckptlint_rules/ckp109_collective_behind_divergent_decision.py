@@ -4,7 +4,8 @@
 
 Finds collectives, saves and gathers behind a test whose value each rank computes for itself, with
 no rank in its text: the clock, random numbers, a loss or metric that was not reduced, the result of
-a reduction to one rank, what lies on the disk, an exception that was caught.
+a reduction to one rank, what lies on the disk, an exception that was caught. How many turns of a
+loop fall to a rank is such a value too.
 
 ## Why is this bad?
 
@@ -64,7 +65,9 @@ to say.
   the same everywhere: files on a shared disk, random numbers in a project that sets a seed,
   exceptions, a loss of unknown data.
 - What an unknown function makes of such a value counts as equal on every rank.
-- Ranks whose loops have a different number of turns are not found.
+- Of loops that turn more often on some ranks those are found over what is dealt out by the rank,
+  as `range(rank, count, world_size)` and `items[rank::world_size]`. A count is taken to be no
+  multiple of the step unless it was made one.
 
 ## References
 
@@ -97,6 +100,7 @@ def check(fault: Fault) -> Finding | None:
         f"whether a rank reaches {fault.operation}{fault.chain} depends on {fault.reason}; "
         f"where ranks disagree, {fault.consequence}"
     )
-    return fault.finding(
-        RULE, message, "let one rank decide and broadcast it, or reduce the value over all ranks"
-    )
+    cure = "let one rank decide and broadcast it, or reduce the value over all ranks"
+    if fault.uneven:
+        cure = "give every rank the same number of turns, filled up where there is nothing to do"
+    return fault.finding(RULE, message, cure)
