@@ -25,9 +25,11 @@ from ckptlint.analysis.values import (
     TRUE,
     Const,
     Divergent,
+    External,
     FunctionValue,
     GuardMaker,
     Instance,
+    Items,
     Object,
     Rank,
     Settings,
@@ -262,6 +264,7 @@ class Blocks(Statements):
         facts: dict[int, bool],
     ) -> tuple[Trace, str]:
         key = self.keys.number("exception", Site(frame.module, handler).key)
+        mark = self._raised(frame, handler)
         after, after_facts = frame.variables, frame.facts
         frame.variables, frame.facts = dict(before), {**facts, key: True}
         if handler.name:
@@ -275,7 +278,7 @@ class Blocks(Statements):
             frame.facts = facts
             return Trace(handled), ended
         caught = Trace(handled)
-        self.keys.divergent[key] = _RAISED
+        self.keys.divergent[key] = mark
         if caught or items:
             items = Trace([Branch(key, caught, items, Site(frame.module, handler))])
         if ended == NEXT and status == NEXT:
@@ -287,6 +290,17 @@ class Blocks(Statements):
             return items, NEXT
         frame.facts = facts
         return items, ended
+
+    def _raised(self, frame: Frame, handler: ast.ExceptHandler) -> Divergent:
+        """Return why one rank may get into a handler alone: what the facts say of what it
+        catches."""
+        caught = self.evaluate(frame, handler.type)
+        kinds = caught.items if isinstance(caught, Items) else (caught,)
+        names = [
+            self.knowledge.canonical(kind.name) for kind in kinds if isinstance(kind, External)
+        ]
+        known = (self.knowledge.divergent.get(name) for name in names)
+        return next((self.differs(source) for source in known if source is not None), _RAISED)
 
 
 def _always(test: ast.expr) -> bool:

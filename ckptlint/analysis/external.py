@@ -90,7 +90,7 @@ class ExternalCaller(Guards):
             return special
         source = known.divergent.get(name)
         if source is not None:
-            return replace(self.result(callee, arguments), divergent=self._differs(source))
+            return replace(self.result(callee, arguments), divergent=self.differs(source))
         for record in self._records(name):
             if self._applies(record, arguments, callee.owner):
                 return self.operate(frame, record, callee, arguments, site)
@@ -214,7 +214,7 @@ class ExternalCaller(Guards):
         single = self.knowledge.classes[made.name].single if made.settings else {}
         return any(value in single.get(setting, ()) for setting, value in made.settings)
 
-    def _differs(self, source: Disagreement) -> Divergent:
+    def differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
         likely = source.likely and not self.world.mentioned(source.seeds)
         return Divergent(source.reason, likely, source.part, source.counts)

@@ -17,6 +17,7 @@ from ckptlint.knowledge import Knowledge
 from ckptlint.project import FunctionNode, Module, Project, every_statement, stored_names, walk
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom)
+_ENCLOSES = (ast.If, ast.For, ast.While, ast.With, ast.Match, ast.Try)
 
 
 class Partings:
@@ -115,7 +116,7 @@ class Partings:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             # A helper that tests the rank may end in an exception there.
             return any(map(self._lexicon.defining, _called(statement.value)))
-        if not isinstance(statement, ast.If | ast.For | ast.While | ast.With | ast.Match):
+        if not isinstance(statement, _ENCLOSES):
             return False
         return any(
             isinstance(part, _LEAVES)
@@ -145,5 +146,7 @@ def _header(statement: ast.stmt) -> list[ast.AST]:
             return [statement.subject, *guards]
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return list(statement.decorator_list)
-    # What remains with statements inside it is a try, which tests nothing.
+        case ast.Try():
+            return [handler.type for handler in statement.handlers if handler.type is not None]
+    # What remains with statements inside it is a try of groups, which tests nothing.
     return [] if hasattr(statement, "body") else [statement]
