@@ -64,6 +64,7 @@ class _Analysis:
             "ranks": holders.ranks,
             "speaking": {source.display for source in holders.speaking},
             "looked_at": {source.display for source in holders.looked_at},
+            "used": {source.display for source in holders.used},
         }
         old = store.remembered("holders") or {}
         store.memory["holders"] = {name: sorted(each) for name, each in new.items()}
@@ -72,9 +73,8 @@ class _Analysis:
             names = different["names"] | different["ranks"]
             mentioning = self.examiner.project.lexicon.mentioning(names) if names else ()
             files = {source.display for source in mentioning}
-            self.memo.change(
-                f"file:{name}" for name in files | different["speaking"] | different["looked_at"]
-            )
+            parts = different["speaking"] | different["looked_at"] | different["used"]
+            self.memo.change(f"file:{name}" for name in files | parts)
 
     def findings(self) -> Iterator[Finding]:
         """Look at each file that matters, and tell each fault once, as its best witness has it."""

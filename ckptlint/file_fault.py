@@ -27,7 +27,7 @@ _DOES = {
 _RANKS = {
     "node": "the rank within the node",
     "group": "the rank within a group",
-    **dict.fromkeys(("global", "member", "last"), "the rank"),
+    **dict.fromkeys(("global", "member", "last", "second"), "the rank"),
 }
 
 

@@ -357,6 +357,10 @@ class Project:
                 importers[each].append(source)
         return _closed(targets, importers.__getitem__)
 
+    def led_to(self, sources: Iterable[Source]) -> frozenset[Source]:
+        """Return the files to which the imports of some lead, at any distance."""
+        return _closed(frozenset().union(*map(self.imported, sources)), self.imported)
+
     def reachable(self, source: Source) -> frozenset[Source]:
         """Return a file and all that its imports lead to, at any distance."""
         return _closed((source,), self.imported)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Outcome
@@ -40,9 +40,14 @@ from ckptlint.analysis.values import (
 from ckptlint.facts import Guard
 from ckptlint.project import (
     dotted,
+    last_name,
     stored_names,
 )
 
+_OF_FILES = frozenset(
+    {"EnvironmentError", "FileExistsError", "FileNotFoundError", "IOError", "OSError"}
+)
+_OF_ALL = frozenset({"BaseException", "Exception"})
 _RAISED = Divergent("an exception that one rank may raise alone", likely=False)
 
 
@@ -126,7 +131,11 @@ class Blocks(Statements):
                 )
 
     def _With(self, frame: Frame, node: ast.With | ast.AsyncWith) -> str:
-        return self._enter(frame, node, 0)
+        forgives = any(_suppresses(item.context_expr) for item in node.items)
+        frame.forgiving += forgives
+        status = self._enter(frame, node, 0)
+        frame.forgiving -= forgives
+        return status
 
     _AsyncWith = _With
 
@@ -233,9 +242,12 @@ class Blocks(Statements):
         facts = dict(frame.facts)
         catches = bool(node.handlers)
         with frame.capture() as body:
+            forgives = _forgives(node)
             frame.catching += catches
+            frame.forgiving += forgives
             status = self.execute(frame, node.body)
             frame.catching -= catches
+            frame.forgiving -= forgives
             items = without_failures(Trace(body)) if catches else Trace(body)
         if status == NEXT and node.orelse:
             with frame.capture() as orelse:
@@ -301,6 +313,31 @@ class Blocks(Statements):
         ]
         known = (self.knowledge.divergent.get(name) for name in names)
         return next((self.differs(source) for source in known if source is not None), _RAISED)
+
+
+def _forgives(node: ast.Try) -> bool:
+    """Say whether a block goes on where a file is gone, or there already: it says so, or catches
+    everything of one statement."""
+    names = _OF_FILES | _OF_ALL if len(node.body) == 1 else _OF_FILES
+    return any(
+        not isinstance(handler.body[-1], ast.Raise)
+        and (_named(handler.type, names) if handler.type is not None else len(node.body) == 1)
+        for handler in node.handlers
+    )
+
+
+def _suppresses(context: ast.expr) -> bool:
+    """Say whether a context suppresses what comes of a file that is gone, or there already."""
+    return (
+        isinstance(context, ast.Call)
+        and last_name(context.func) == "suppress"
+        and any(_named(each, _OF_FILES) for each in context.args)
+    )
+
+
+def _named(node: ast.expr, names: Collection[str]) -> bool:
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(last_name(part) in names for part in parts)
 
 
 def _always(test: ast.expr) -> bool:

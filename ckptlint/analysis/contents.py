@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ckptlint.analysis.contention import Contention, changes
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.origins import HELD, NAMED, Origins
+from ckptlint.analysis.origins import HELD, NAMED, RANKS, Origins
 from ckptlint.analysis.ranks import FIRST, OTHER
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.values import Choice, Divergent, Items, Many, Table, Value
@@ -43,7 +43,7 @@ def partial(
 
 
 def _of_a_rank(origins: Origins, path: Value) -> bool:
-    return bool(origins.of(path) & {"global", "node", "group", "member", "last", NAMED, HELD})
+    return bool(origins.of(path) & {*RANKS, NAMED, HELD})
 
 
 def _global(visit: Visit) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
@@ -124,7 +124,9 @@ class Decider:
             return kept
         a, b = Trace(first), Trace(second)
         if a.shape == b.shape and not a.acts:
-            frame.trace.extend(second if b.matters else first)  # a rank test explains more
+            depth = len(frame.guards)
+            told = _asks(first, depth) or not (_asks(second, depth) or b.matters)
+            frame.trace.extend(first if told else second)  # a rank test explains more
         elif a or b:
             frame.trace.append(Branch(test.key, a, b, Site(frame.module, node)))
         if one.status != NEXT or two.status != NEXT:
@@ -195,6 +197,8 @@ class Decider:
                 return self.derived(op.__name__, left, right)
             if mark is not None and WORLD["global"] - 1 in (known[0].value, known[1].value):
                 mark = Rank(mark.scopes | {"last"}, mark.certain, mark.exact)
+            if mark is not None and _admits_two(op, left, right):
+                mark = Rank(mark.scopes | {"second"}, mark.certain, mark.exact)
             return Const(value, rank=mark)
         if mark is None:
             if op is ast.Is and right == NONE and _exists(left):
@@ -286,8 +290,23 @@ def _everywhere(op: type[ast.cmpop], left: Value, right: Value) -> bool:
     return False
 
 
+def _admits_two(op: type[ast.cmpop], left: Value, right: Value) -> bool:
+    """Say whether a comparison of a rank in the job comes out alike on the ranks 0 and 1 alone."""
+    if op is not ast.Lt:
+        return False
+    return any(
+        rank.rank is not None and "global" in rank.rank.scopes and other == Const(bound)
+        for rank, other, bound in ((left, right, 2), (right, left, 1))
+    )
+
+
 def _is_number(value: Value) -> bool:
     return isinstance(value, Const) and type(value.value) is int
+
+
+def _asks(items: Iterable[Item], depth: int) -> bool:
+    """Say whether a rank test that is made inside led to something."""
+    return any(len(getattr(item, "guards", ())) > depth for item in items)
 
 
 def _ended(frame: Frame, outcome: Outcome) -> Outcome:

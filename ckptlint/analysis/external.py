@@ -146,7 +146,10 @@ class ExternalCaller(Guards):
                     Operation(site, record, group, certain, guards, handed, place, given)
                 )
         elif path is not None and not record.guards_writes and APART not in self.settings:
-            frame.trace.append(Access(site, record, path, arguments.positional, certain, guards))
+            forgiven = bool(frame.forgiving) and record.effect in ("create", "delete", "rename")
+            frame.trace.append(
+                Access(site, record, path, arguments.positional, certain, guards, forgiven)
+            )
         for position in record.clears:
             if position < len(arguments.nodes):
                 self._clear(frame, arguments.nodes[position], None)

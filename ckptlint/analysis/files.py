@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Literal
 
-from ckptlint.analysis.contention import Contention, changes
+from ckptlint.analysis.contention import Contention, changes, races
 from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.origins import HELD, NAMED, RESULT, SHARE, Origins, words_of
-from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
+from ckptlint.analysis.origins import HELD, NAMED, RANKS, RESULT, SHARE, Origins, words_of
+from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, SECOND, RankClass
 from ckptlint.analysis.sequences import Access, Operation, Scope, Trace
 from ckptlint.analysis.steps import places
 from ckptlint.analysis.values import Const, Value
@@ -23,11 +24,11 @@ from ckptlint.analysis.visits import Visit, visits
 from ckptlint.analysis.waits import counts, may_wait, shapes
 from ckptlint.project import Function
 
-_RANKS = frozenset({"global", "node", "group", "member", "last"})
 _ALIKE = frozenset({RESULT})
 _LEADERS = frozenset(
     {"node"}
 )  # what is made of the rank within the node is equal on the first ones
+_MEANT = {"node": frozenset({"node"}), "two": frozenset({"second"})}
 _GUESSED = frozenset({HELD, NAMED, SHARE, RESULT})
 
 
@@ -73,7 +74,8 @@ class _Comparison:
 
     def run(self) -> Iterator[Contention]:
         yield from self._by_all()
-        yield from self._by_nodes()
+        yield from self._by_some(NODE_LEADER, "node")
+        yield from self._by_some(SECOND, "two")
         yield from self._unordered()
         yield from self._paths()
         yield from self._folders()
@@ -95,7 +97,7 @@ class _Comparison:
             if self._is_done(visit, done):
                 continue
             if (
-                changes(visit)
+                races(visit)
                 and theirs.get((visit.key, frozenset(visit.conditions))) == before[visit.order]
                 and visit.key not in guarded
                 and self._shared(visit)
@@ -137,18 +139,20 @@ class _Comparison:
 
         return min(met, key=distance, default=None)
 
-    def _by_nodes(self) -> Iterator[Contention]:
-        if NODE_LEADER not in self.seen:
+    def _by_some(self, others: RankClass, kind: Literal["node", "two"]) -> Iterator[Contention]:
+        """Find what a rank beside the first does too, but not all do."""
+        if others not in self.seen:
             return
+        scopes = _MEANT[kind]
         for visit in self.first:
             if (
-                changes(visit)
-                and visit.key in self.places[NODE_LEADER]
+                races(visit)
+                and visit.key in self.places[others]
                 and visit.key not in self.places[OTHER]
-                and all("node" in level.test.rank.scopes for level in visit.levels)
-                and self._shared(visit, _LEADERS)
+                and all(scopes & level.test.rank.scopes for level in visit.levels)
+                and self._shared(visit, scopes & _LEADERS)
             ):
-                yield Contention("node", visit, (FIRST, NODE_LEADER), True)
+                yield Contention(kind, visit, (FIRST, others), True)
 
     def _close(self, visit: Visit) -> bool:
         """Say whether they mean the same file only if something is equal that may differ."""
@@ -224,7 +228,7 @@ class _Comparison:
         if write.contradicts(use) or isinstance(write.item.path, Const):
             return False
         mine, theirs = self.keys.of(write.item.path), self.keys.of(use.item.path)
-        if self.origins.of(write.item.path) - _ALIKE or self.origins.of(use.item.path) & _RANKS:
+        if self.origins.of(write.item.path) - _ALIKE or self.origins.of(use.item.path) & RANKS:
             return False
         return mine == theirs
 

@@ -21,7 +21,8 @@ class Frame:
     ``facts`` holds unknown conditions whose truth is fixed on the current path. Attributes of
     local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
     expression that never returns (``sys.exit()``). ``failed_at`` is the statement of the body that
-    ended in an exception. ``catching`` counts the ``try`` blocks around the statement that catch.
+    ended in an exception. ``catching`` counts the ``try`` blocks around the statement that catch,
+    ``forgiving`` those that catch what comes of a file that is gone, or there already.
     ``shared`` are the names that the function declares ``global``.
     """
 
@@ -38,6 +39,7 @@ class Frame:
     stopped: bool = False
     failed_at: ast.stmt | None = None
     catching: int = 0
+    forgiving: int = 0
     shared: set[str] = field(default_factory=set)
 
     @property

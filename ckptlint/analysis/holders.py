@@ -125,6 +125,13 @@ class Holders:
         sources = filter(self.concerned, self._lexicon.mentioning(waits))
         return frozenset(self.sources).union(filter(self._is_whole, sources))
 
+    @cached_property
+    def used(self) -> frozenset[Source]:
+        """The files to which the imports of one lead that holds the rank: parts of a program that
+        knows of several."""
+        users = filter(self.concerned, self.sources)
+        return self._project.led_to(users) if self.several else frozenset()
+
     def concerned(self, source: Source) -> bool:
         """Say whether something that communicates may come into a file by its imports."""
         return source.display in self._concerned

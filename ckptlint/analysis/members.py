@@ -23,6 +23,7 @@ from ckptlint.analysis.values import (
     Many,
     ModuleValue,
     Object,
+    Rank,
     Site,
     Symbol,
     Table,
@@ -156,6 +157,7 @@ class Members(Namer):
             if own == name:
                 return value
         fallback: Value | None = None
+        settled: Const | None = None
         for definition in self.bases(base.definition):
             method = definition.methods.get(name)
             if method is not None:
@@ -166,15 +168,22 @@ class Members(Namer):
                     return self.unknown("property", frame, site.node)
                 return self._overridden(base, name, self.decorated(method, base))
             set_to = self._written(definition, base, name)
-            if set_to is not None:
+            if isinstance(set_to, Const) and set_to.rank is None:
+                settled = settled or set_to  # a base may put the rank there
+            elif settled is not None and set_to is not None and set_to.rank is not None:
+                key = self.keys.number("attribute", self.keys.of(base), name)
+                return Symbol(key, rank=Rank(set_to.rank.scopes, False, set_to.rank.exact))
+            elif set_to is not None:
                 if not isinstance(set_to, Symbol):
-                    return set_to
+                    return settled or set_to
                 fallback = fallback or set_to
             if name in definition.fields:
                 value = self._field(definition, name)
                 if not isinstance(value, Symbol):
-                    return value
+                    return settled or value
                 fallback = fallback or value
+        if settled is not None:
+            return settled
         for external in self.external_bases(base.definition):
             if self.knowledge.member(external, name) or self.knowledge.attribute(external, name):
                 return self._object_member(frame, base, external, name)

@@ -24,6 +24,7 @@ _RANKS = re.compile(
 _FIRST = frozenset({"main", "root", "saver", "writer", "zero"})  # of `is_root`, not of a path's
 _AGREES = re.compile("agree|allgather|allreduce|bcast|broadcast|synced|synchronized?")
 _NOTHING: frozenset[str] = frozenset()
+RANKS = frozenset({"global", "node", "group", "member", "last", "second"})
 _GIVES = ("gather", "collective")
 NAMED, SHARE, RESULT, HELD = "a name", "a share", "a result", "a holder"
 

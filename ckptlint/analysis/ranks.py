@@ -54,6 +54,7 @@ OTHER = RankClass("the other ranks", 3, 0, 3, 1)
 NODE_LEADER = RankClass("the first rank of every other node", 8, 1, 0, 1)
 GROUP_LEADER = RankClass("the first rank of every other group", 2, 0, 2, 0)
 LAST = RankClass("the last rank", 15, 1, 7, 1)
+SECOND = RankClass("rank 1", 1, 0, 1, 1)
 
 ALWAYS = (FIRST, OTHER)
-BY_SCOPE = {"node": NODE_LEADER, "group": GROUP_LEADER, "last": LAST}
+BY_SCOPE = {"node": NODE_LEADER, "group": GROUP_LEADER, "last": LAST, "second": SECOND}

@@ -19,7 +19,7 @@ from ckptlint.analysis.frame import NEXT, RAISE, Result
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.likeness import likeness
 from ckptlint.analysis.origins import Origins
-from ckptlint.analysis.ranks import FIRST, RankClass
+from ckptlint.analysis.ranks import FIRST, SECOND, RankClass
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Site
@@ -87,8 +87,10 @@ class Seen:
 
     @cached_property
     def traces(self) -> Mapping[RankClass, Trace]:
-        """The collectives of each rank class."""
-        return {ranks: trace.collective for ranks, trace in self.full.items()}
+        """The collectives of each rank class that stands for others too."""
+        return {
+            ranks: trace.collective for ranks, trace in self.full.items() if ranks is not SECOND
+        }
 
     @cached_property
     def inlined(self) -> frozenset[ast.AST]:

@@ -68,7 +68,8 @@ class Access:
     """One call that writes, creates, renames, deletes or reads a file.
 
     ``path`` is what the call was given as the name of the file, ``content`` what it was given
-    besides. ``certain`` is false when the call is known by its name alone.
+    besides. ``certain`` is false when the call is known by its name alone. ``forgiven`` when it
+    does not matter that another rank has deleted or created the file before.
     """
 
     site: Site
@@ -77,6 +78,7 @@ class Access:
     content: tuple[Value, ...] = ()
     certain: bool = True
     guards: Guards = ()
+    forgiven: bool = False
 
     @cached_property
     def shape(self) -> object:

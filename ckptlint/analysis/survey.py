@@ -301,12 +301,14 @@ class _Surveyor:
         who may call it on one rank only, and is told there where nobody else would.
 
         Where no rank test and no collective is met, in the callers of a file with a framework
-        neither, nothing shows that there are several ranks.
+        neither, nothing shows that there are several ranks, unless the file is a part of a program
+        that knows of them.
         """
         asks = not self.module.imports.isdisjoint(self.world.knowledge.import_roots)
         if asks or self._several:
             found = list(self._contended())  # looks at the callers
-            yield from found if self._several else ()
+            used = self.module.source in self.world.holders.used
+            yield from found if self._several or used else ()
 
     @property
     def _several(self) -> bool:

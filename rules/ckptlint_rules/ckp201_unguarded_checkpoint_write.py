@@ -3,7 +3,8 @@
 ## What it does
 
 Finds files that all ranks of a distributed program write at the same time, folders and links that
-all of them create, and files that all of them rename or delete.
+all of them create, and files that all of them rename or delete. Two are enough: a test that is
+wrong by one, as `rank > 1`, lets rank 1 in beside rank 0.
 
 ## Why is this bad?
 
@@ -42,7 +43,8 @@ outside of the test, and write its result inside.
 
 A path that holds the rank, the process, a temporary folder or this rank's share of the data is
 another file on each rank, and is not reported; neither are calls that choose their writer
-themselves, such as `accelerator.save` or `Trainer.save_model`, and `makedirs(..., exist_ok=True)`.
+themselves, such as `accelerator.save` or `Trainer.save_model`, and `makedirs(..., exist_ok=True)`,
+nor what is created, renamed or deleted where `FileNotFoundError` or its like is caught.
 
 ## Fix safety
 
@@ -56,7 +58,8 @@ that is known by its name alone, since it may be a collective.
 
 - A program is taken to be distributed where the function, what it calls or its class tells ranks
   apart or communicates. Where only the surroundings do, or where another caller may keep ranks
-  away, the finding is *possible*, which is not shown by default.
+  away, the finding is *possible*, which is not shown by default; so it is in a file that shows no
+  ranks and is imported, at some distance, by one that does.
 - A path that comes from outside of the project counts as the same on every rank.
 
 ## References
@@ -94,7 +97,12 @@ RULE = Rule(
 
 
 def check_files(fault: FileFault) -> Finding | None:
-    """Report what all ranks do to one file."""
+    """Report what all ranks, or two of them, do to one file."""
+    if fault.kind == "two":
+        message = (
+            f"rank 0 and rank 1 reach {fault.operation}{fault.chain}, which is for one of them"
+        )
+        return fault.finding(RULE, message, "let rank 0 alone in")
     if fault.kind != "all":
         return None
     message = f"every rank reaches {fault.operation}{fault.chain} and {fault.does}"

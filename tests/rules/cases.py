@@ -6,6 +6,8 @@ separates two findings of one line.
 ``# missed: CODE reason`` is a fault that is not found yet, ``# false-alarm: CODE reason`` a finding
 that should not be: both fail when they change. The comments are taken out before the analysis, so
 that no rule and no fix ever sees them.
+
+Where a program expects a ``possible`` finding, it and its counterparts are asked for those too.
 """
 
 from __future__ import annotations
@@ -88,6 +90,15 @@ class Case:
         return path if self.role == "bad" and path.exists() else None
 
     @cached_property
+    def shown(self) -> Confidence:
+        """The level from which on findings are of interest: that of the program with the fault."""
+        _, _, name = self.path.name.partition("_")
+        bad = Case(self.path.with_name(f"bad_{name}"))
+        expected = bad.wanted("expect") if bad.path.exists() else []
+        levels = (Confidence(told.confidence) for told in expected)
+        return min((Confidence.LIKELY, *levels), key=lambda level: level.level)
+
+    @cached_property
     def files(self) -> Mapping[str, bytes]:
         """The files by display name, as they are on disk."""
         paths = sorted(self.path.rglob("*.py")) if self.path.is_dir() else [self.path]
@@ -144,8 +155,13 @@ def _is_project(path: Path) -> bool:
     return path.is_dir() and next(path.rglob("*.py"), None) is not None
 
 
-def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> list[Finding]:
-    """Analyse sources as the command line does, and keep what all rules show by default.
+def analysed(
+    root: Path,
+    sources: Mapping[str, Source],
+    fixes: bool = False,
+    shown: Confidence = Confidence.LIKELY,
+) -> list[Finding]:
+    """Analyse sources as the command line does, and keep what all rules show at a level.
 
     That the nodes share a file system is known where a rule has to know it.
     """
@@ -158,7 +174,7 @@ def analysed(root: Path, sources: Mapping[str, Source], fixes: bool = False) -> 
         fixes=fixes,
         shared_filesystem=True if "CKP204" in root.parts else None,
     )
-    settings = Settings(codes=frozenset(RULES))
+    settings = Settings(codes=frozenset(RULES), confidence=shown)
     return visible(analyse(request), settings, sources, frozenset(sources), root)
 
 
@@ -172,7 +188,7 @@ def analysed_text(text: str, code: str) -> list[Finding]:
 @cache
 def findings(case: Case) -> tuple[Finding, ...]:
     """The findings of a case with their fixes, analysed once."""
-    return tuple(analysed(case.root, case.sources, fixes=True))
+    return tuple(analysed(case.root, case.sources, fixes=True, shown=case.shown))
 
 
 @dataclass(frozen=True)
@@ -189,6 +205,7 @@ def repaired(
     sources: Mapping[str, Source],
     found: Iterable[Finding],
     allowed: Collection[Applicability] = frozenset(Applicability),
+    shown: Confidence = Confidence.LIKELY,
 ) -> Outcome:
     """Apply all fixes of these kinds until none is left."""
     remaining = list(found)
@@ -199,5 +216,5 @@ def repaired(
             return Outcome(sources, tuple(remaining), tuple(fixed))
         fixed.extend(applied.findings)
         sources = {**sources, **applied.sources}
-        remaining = analysed(root, sources, fixes=True)
+        remaining = analysed(root, sources, fixes=True, shown=shown)
     raise AssertionError(f"the fixes do not come to rest in {_MAX_ROUNDS} rounds")

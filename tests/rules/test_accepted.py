@@ -45,7 +45,7 @@ def test_a_comment_silences_every_finding_and_changes_nothing_else(case: Case) -
         name: source.edited(list(edits[name])) if name in edits else source
         for name, source in case.sources.items()
     }
-    left = analysed(case.root, after)
+    left = analysed(case.root, after, shown=case.shown)
     assert {finding.code for finding in left} <= {*_LASTING}
     for name, source in after.items():
         if name in edits:
@@ -58,7 +58,7 @@ def test_findings_keep_their_identity_when_their_files_are_written_anew(case: Ca
         name: replace(source, data=f"\n\n{ast.unparse(source.tree)}\n".encode())
         for name, source in case.sources.items()
     }
-    found = tuple(analysed(case.root, anew))
+    found = tuple(analysed(case.root, anew, shown=case.shown))
     before = tuple(finding for finding in findings(case) if finding.code != "CKP901")
     assert counted(found, anew) == counted(before, case.sources)
 

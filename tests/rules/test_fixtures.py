@@ -118,7 +118,7 @@ def test_every_format_shows_every_finding(case: Case, output_format: str) -> Non
 @each(BAD)
 def test_fixes_make_what_stands_in_the_fixed_fixture(case: Case) -> None:
     before = findings(case)
-    outcome = repaired(case.root, case.sources, before)
+    outcome = repaired(case.root, case.sources, before, shown=case.shown)
     assert {finding.code for finding in outcome.findings} <= {finding.code for finding in before}
     if case.fixed is None:
         assert [f.fix.message for f in before if f.fix is not None] == []
