@@ -55,8 +55,9 @@ class Call:
     argument (keyword, with ``group_position`` and ``path_position`` from 0 for a positional one, -1
     for none); the path ``self`` is the object itself, and ``tag`` names the argument that says what
     it is put under there. ``own_group`` says that it uses a group of its own choice, which is a
-    part of the job, ``alike`` names the argument that ranks must give alike to meet. ``positions``
-    gives those of the arguments in ``when`` and ``unless``. ``clears`` lists positions of arguments
+    part of the job, ``alike`` names the argument that ranks must give alike to meet, ``own`` that
+    which each has of its own, and of which some may have nothing. ``positions`` gives those of the
+    arguments in ``when`` and ``unless``, and of these two. ``clears`` lists positions of arguments
     that hold the same value on every rank after the call, ``differs`` those whose value only the
     root has then. ``unless`` maps an argument name to a value under which the call is local,
     ``when`` to the values one of which it must have for the record to hold. ``property`` marks an
@@ -78,6 +79,7 @@ class Call:
     group_position: int = -1
     own_group: bool = False
     alike: str = ""
+    own: str = ""
     path: str = ""
     path_position: int = 0
     tag: str = ""
@@ -119,7 +121,8 @@ class Class:
     """A class: its bases, the types of its attributes, and names that conventionally hold one.
 
     ``settings`` says that what its constructor is given decides what a call does that receives it;
-    ``single`` are arguments one of whose values says that the program is one process.
+    ``single`` are arguments one of whose values says that the program is one process. ``group``
+    names the argument that is the group in which its objects communicate.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Class:
     usual_names: tuple[str, ...] = ()
     settings: bool = False
     single: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
     framework: str = ""
 
 

@@ -268,10 +268,22 @@ class Knowledge:
     @cached_property
     def differing_results(self) -> frozenset[str]:
         """Identifiers of calls whose result differs between ranks, or is there on the root only."""
+        return (
+            frozenset(
+                name.rpartition(".")[2]
+                for name, records in self.calls.items()
+                if any(record.differs or record.result == "root" for record in records)
+            )
+            | self.collecting
+        )
+
+    @cached_property
+    def collecting(self) -> frozenset[str]:
+        """Identifiers of calls to which each rank gives what it has of its own."""
         return frozenset(
             name.rpartition(".")[2]
             for name, records in self.calls.items()
-            if any(record.differs or record.result == "root" for record in records)
+            if any(record.own for record in records)
         )
 
     @cached_property

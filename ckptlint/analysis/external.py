@@ -7,10 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
 from ckptlint.analysis.containers import CONTAINER, function, method
+from ckptlint.analysis.contributions import contributed
 from ckptlint.analysis.frame import Arguments, Frame
+from ckptlint.analysis.groups import GROUPED, group_of, is_world, made_for_group, of_group
 from ckptlint.analysis.guards import Guards
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.shares import share_of_range
@@ -45,7 +47,6 @@ _FOLDED: Mapping[str, Callable[[Any], Any]] = {
 }
 _ROOT = Divergent("a result that only the root rank receives", part="root")
 _OWN = "what this rank computed from its own data"
-_WORLD_GROUPS = ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD")
 
 
 class ExternalCaller(Guards):
@@ -73,7 +74,7 @@ class ExternalCaller(Guards):
         predicate = known.predicates.get(name)
         if predicate is not None and predicate.kind == "call":
             group = arguments.get(predicate.group, 0) if predicate.group else None
-            if group is not None and not self._is_world(group):
+            if group is not None and not is_world(self.knowledge, group):
                 group_rank = Rank(frozenset({"group"}), certain)
                 if predicate.meaning == "rank":
                     return Const(self.ranks.group_rank, rank=group_rank)
@@ -137,7 +138,7 @@ class ExternalCaller(Guards):
         guards = tuple(frame.guards)
         if record.who in ("all", "group"):
             if not self._is_local(frame, record, callee, site):
-                group = self._group(record, arguments)
+                group = group_of(self.knowledge, record, arguments, callee.owner)
                 handed = self.handed(frame, site)
                 given = self._given_alike(record, arguments)
                 tag = arguments.get(record.tag, record.tag_position) if record.tag else None
@@ -150,6 +151,9 @@ class ExternalCaller(Guards):
             frame.trace.append(
                 Access(site, record, path, arguments.positional, certain, guards, forgiven)
             )
+        if record.own:
+            part = arguments.get(record.own, record.positions.get(record.own, -1)) or NONE
+            contributed(self.keys, part, self.result(External("len"), Arguments((part,))))
         for position in record.clears:
             if position < len(arguments.nodes):
                 self._clear(frame, arguments.nodes[position], None)
@@ -230,21 +234,6 @@ class ExternalCaller(Guards):
                 agreed = self.unknown("agreed", frame, child)
                 frame.variables[child.id] = replace(agreed, divergent=mark)
 
-    def _group(self, record: Call, arguments: Arguments) -> Literal["world", "sub"]:
-        if record.own_group:
-            return "sub"
-        if not record.group:
-            return "world"
-        value = arguments.get(record.group, record.group_position)
-        return "world" if value is None or self._is_world(value) else "sub"
-
-    def _is_world(self, value: Value) -> bool:
-        if isinstance(value, Const):
-            return value.value is None
-        if isinstance(value, External):
-            return self.knowledge.canonical(value.name) in _WORLD_GROUPS
-        return isinstance(value, Object) and value.name == "torch.distributed.group.WORLD"
-
     def _given(
         self, frame: Frame, name: str, callee: External, arguments: Arguments, site: Site
     ) -> Value:
@@ -253,8 +242,11 @@ class ExternalCaller(Guards):
         returns = known.returns.get(name)
         if returns is not None:
             if returns.arguments:
+                settings = GROUPED if of_group(callee.owner) else ()
                 values = tuple(
-                    Object(known.canonical(kind)) if kind and _plain(value) else value
+                    Object(known.canonical(kind), settings=settings)
+                    if kind and _plain(value)
+                    else value
                     for value, kind in zip_longest(
                         arguments.positional, returns.types[: len(arguments.positional)]
                     )
@@ -277,17 +269,19 @@ class ExternalCaller(Guards):
                     )
                 )
         if name in known.classes:
-            settings: list[tuple[str, Any]] = [
+            settings = tuple(
                 (keyword, value.value)
                 for keyword, value in arguments.keywords
                 if isinstance(value, Const) and value.rank is None
-            ]
+            )
+            if made_for_group(known, name, arguments):
+                settings += GROUPED
             made = [] if LAZILY in self.settings else self._records(f"{name}.__init__")
             for record in made:
                 if self._applies(record, arguments) and record.who in ("all", "group"):
-                    group = self._group(record, arguments)
+                    group = group_of(self.knowledge, record, arguments)
                     frame.trace.append(Operation(site, record, group, True, tuple(frame.guards)))
-            return Object(name, settings=tuple(settings))
+            return Object(name, settings=settings)
         result = self.result(callee, arguments)
         if name in known.pure:
             given = [*arguments.positional, *(value for _, value in arguments.keywords)]

@@ -14,7 +14,15 @@ from collections.abc import Iterator
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.reach import Reach, Views
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import FunctionNode, Module, Project, every_statement, stored_names, walk
+from ckptlint.project import (
+    FunctionNode,
+    Module,
+    Project,
+    every_statement,
+    last_name,
+    stored_names,
+    walk,
+)
 
 _LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom)
 _ENCLOSES = (ast.If, ast.For, ast.While, ast.With, ast.Match, ast.Try)
@@ -36,6 +44,7 @@ class Partings:
         self._holders = holders
         self._settings = knowledge.acting_settings
         self._exits = frozenset(name.rpartition(".")[2] for name in knowledge.exits)
+        self._collecting = knowledge.collecting
         self._acting = acting
 
     def may_part(self, module: Module, node: FunctionNode) -> bool:
@@ -64,7 +73,7 @@ class Partings:
 
     def _held(self, module: Module, statements: list[ast.stmt]) -> frozenset[str]:
         """Return the variables that receive anything computed from what differs."""
-        held: frozenset[str] = frozenset()
+        held = frozenset(self._given(statements))
         while True:
             more = {
                 name
@@ -83,11 +92,22 @@ class Partings:
                 return held
             held |= more
 
+    def _given(self, statements: list[ast.stmt]) -> Iterator[str]:
+        """Yield the names of what is given to a collective because ranks may have none of it."""
+        for statement in statements:
+            if not self._views.mentions(statement).any_of(self._collecting):
+                continue
+            for part in walk(statement):
+                if isinstance(part, ast.Call) and last_name(part.func) in self._collecting:
+                    yield from filter(None, map(last_name, part.args))
+
     def _differs(
         self, module: Module, nodes: list[ast.AST], held: frozenset[str] = frozenset()
     ) -> bool:
         return any(
-            self._holders.mentioned(module, said) or not held.isdisjoint(said.names)
+            self._holders.mentioned(module, said)
+            or not held.isdisjoint(said.names)
+            or not held.isdisjoint(said.attributes)
             for said in map(self._views.mentions, nodes)
         )
 

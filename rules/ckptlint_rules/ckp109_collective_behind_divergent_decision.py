@@ -5,7 +5,8 @@
 Finds collectives, saves and gathers behind a test whose value each rank computes for itself, with
 no rank in its text: the clock, random numbers, a loss or metric that was not reduced, the result of
 a reduction to one rank, what lies on the disk, an exception that was caught. How many turns of a
-loop fall to a rank is such a value too.
+loop fall to a rank is such a value too, and whether a rank has anything to give where it is
+collected what each has.
 
 ## Why is this bad?
 
