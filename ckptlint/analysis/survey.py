@@ -16,14 +16,16 @@ from ckptlint.analysis.contention import Contention
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.origins import Origins
+from ckptlint.analysis.origins import Origins, words_of
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.seen import Entry, Looked, Means, Seen, joined, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.analysis.world import World
-from ckptlint.project import ClassDefinition, Function, Module
+from ckptlint.project import ClassDefinition, Function, Module, last_name
+
+_GIVEN = frozenset({"callback", "criterion", "hook", "trainer"})
 
 
 @dataclass(frozen=True)
@@ -301,14 +303,16 @@ class _Surveyor:
         who may call it on one rank only, and is told there where nobody else would.
 
         Where no rank test and no collective is met, in the callers of a file with a framework
-        neither, nothing shows that there are several ranks, unless the file is a part of a program
-        that knows of them.
+        neither, nothing shows that there are several ranks, unless it is what a trainer is given
+        in a program that knows of them.
         """
         asks = not self.module.imports.isdisjoint(self.world.knowledge.import_roots)
         if asks or self._several:
-            found = list(self._contended())  # looks at the callers
-            used = self.module.source in self.world.holders.used
-            yield from found if self._several or used else ()
+            found = list(self._contended(self.seen))  # looks at the callers
+            if self._several:
+                yield from found
+            elif self.module.source in self.world.holders.used:
+                yield from self._contended(each for each in self.seen if _is_given(each.entry))
 
     @property
     def _several(self) -> bool:
@@ -318,8 +322,8 @@ class _Surveyor:
             trace.acts for each in seen for trace in each.traces.values()
         )
 
-    def _contended(self) -> Iterator[Contended]:
-        for each in self.seen:
+    def _contended(self, seen: Iterable[Seen]) -> Iterator[Contended]:
+        for each in seen:
             for found in each.contentions:
                 if self._told_within(found):
                     continue
@@ -502,6 +506,13 @@ def _function_at(divergence: Divergence, entry: Entry) -> str:
     if 0 < depth <= len(chain):
         return chain[depth - 1].function.qualname
     return entry.name
+
+
+def _is_given(entry: Entry) -> bool:
+    """Say whether a function is one of a class whose objects a trainer is given, by its bases."""
+    owner = entry.function.owner if entry.function is not None else None
+    bases = owner.node.bases if owner is not None else []
+    return any(_GIVEN & words_of(last_name(base)) for base in bases)
 
 
 def _constructs(entry: Entry) -> bool:

@@ -58,8 +58,9 @@ that is known by its name alone, since it may be a collective.
 
 - A program is taken to be distributed where the function, what it calls or its class tells ranks
   apart or communicates. Where only the surroundings do, or where another caller may keep ranks
-  away, the finding is *possible*, which is not shown by default; so it is in a file that shows no
-  ranks and is imported, at some distance, by one that does.
+  away, the finding is *possible*, which is not shown by default; so it is in a callback, a
+  hook or another class that a trainer is given, whose file shows no ranks and is imported by one
+  that does.
 - A path that comes from outside of the project counts as the same on every rank.
 
 ## References
