@@ -105,14 +105,15 @@ class Returns:
 
     An empty name is a value that nothing is known of; ``arguments`` says that the call gives its
     own arguments back (as ``Accelerator.prepare`` does), where ``types`` then names the
-    classes in which it wraps those that are the project's own or unknown. ``in_place`` says that
-    the first argument is itself turned into what is given.
+    classes in which it wraps those that are the project's own or unknown, with ``unknown`` only
+    these. ``in_place`` says that the first argument is itself turned into what is given.
     """
 
     name: str
     types: tuple[str, ...] = ()
     arguments: bool = False
     in_place: bool = False
+    unknown: bool = False
     framework: str = ""
 
 
@@ -229,8 +230,8 @@ class Disagreement:
     same on every rank. ``seeds`` names functions that make it so: where the project mentions one,
     the result is not ``likely`` to differ. ``part`` says that it is of this rank alone and that the
     others have theirs: a ``state``, or a ``shard`` of what all have. ``counts`` is false when what
-    it gives differs, but not how much. ``close`` says that ranks
-    which ask at about the same time often get the same.
+    it gives differs, but not how much. ``close`` says that ranks which ask at about the same time
+    often get the same. With ``backends`` it differs where one of them is in use.
     """
 
     name: str
@@ -241,6 +242,7 @@ class Disagreement:
     counts: bool = True
     close: bool = False
     seeds: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
     framework: str = ""
 
 

@@ -13,7 +13,7 @@ from ckptlint.analysis.steps import Level
 from ckptlint.analysis.survey import Contended
 from ckptlint.analysis.values import Site
 from ckptlint.facts import Call
-from ckptlint.fault import span_of, spelled
+from ckptlint.fault import BACKENDS, span_of, spelled
 from ckptlint.finding import Confidence, Finding, Related
 from ckptlint.rule import Rule
 
@@ -102,6 +102,16 @@ class FileFault:
     def reason(self) -> str:
         """Say what is incomplete in what is written or used."""
         return self.contention.reason
+
+    @property
+    def under(self) -> frozenset[str]:
+        """The backends under which it is incomplete; none when it always is."""
+        return frozenset(self.contention.backends)
+
+    @property
+    def under_words(self) -> str:
+        """Name these backends."""
+        return " or ".join(BACKENDS.get(name, name) for name in self.contention.backends)
 
     @property
     def local(self) -> bool:

@@ -144,6 +144,7 @@ class Knowledge:
                 or full in self.predicates
                 or full in self.guards
                 or full in self.returns
+                or full in self.divergent
             ):
                 return full
         return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.values import (
     Choice,
     Const,
+    Divergent,
     External,
     Items,
     Many,
@@ -100,3 +101,21 @@ def function(keys: Keys, name: str, arguments: Sequence[Value]) -> Value | None:
 def plain(value: Value) -> bool:
     """Say whether a value is a constant or an unknown without a mark."""
     return blank(value) or (isinstance(value, Const) and value.rank is None)
+
+
+def parts_of(values: Iterable[Value]) -> Iterator[Divergent]:
+    """Yield the marks of what is incomplete on this rank in some values, at any depth."""
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        match value:
+            case Choice():
+                pending += (value.yes, value.no)
+            case Items():
+                pending += value.items
+            case Table():
+                pending += (each for _, each in value.entries)
+            case Many():
+                pending.append(value.element)
+        if value.divergent is not None and value.divergent.part:
+            yield value.divergent

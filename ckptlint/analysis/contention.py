@@ -22,7 +22,8 @@ class Contention:
     ``state`` of one rank is saved for all. ``shown`` says that the function itself tells ranks
     apart or communicates; when it is false only its surroundings do. ``meeting`` is a collective
     that all ranks reach, which shows that all of them get there;
-    ``reason`` says what is incomplete in what is written or used.
+    ``reason`` says what is incomplete in what is written or used, with ``backends`` where one of
+    them is in use only.
     """
 
     kind: FileKind
@@ -33,6 +34,7 @@ class Contention:
     origins: frozenset[str] = frozenset()
     meeting: Visit | None = None
     reason: str = ""
+    backends: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:

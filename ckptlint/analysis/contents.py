@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from ckptlint.analysis.containers import parts_of
 from ckptlint.analysis.contention import Contention, changes
 from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.origins import HELD, NAMED, RANKS, Origins
 from ckptlint.analysis.ranks import FIRST, OTHER
 from ckptlint.analysis.sequences import Access, Operation
-from ckptlint.analysis.values import Choice, Divergent, Items, Many, Table, Value
+from ckptlint.analysis.values import Value
 from ckptlint.analysis.visits import Visit
 
 
@@ -25,21 +26,36 @@ def partial(
         if not isinstance(item, Access):
             continue
         alone = bool(visit.levels) and visit.key not in shared
-        if changes(visit):
-            for mark in _parts(item):
-                if mark.part == "shard" and not _of_a_rank(origins, item.path):
+        if changes(visit) or item.call.effect == "write":
+            for mark in parts_of(item.content):
+                if mark.part == "shard" and not (
+                    _of_a_rank(origins, item.path) or _gathered(first, visit, mark.backends)
+                ):
                     who = (FIRST,) if alone else (FIRST, OTHER)
-                    yield Contention("shard", visit, who, True, reason=mark.reason)
-                elif mark.part == "state" and alone:
+                    yield Contention(
+                        "shard", visit, who, True, reason=mark.reason, backends=mark.backends
+                    )
+                elif mark.part == "state" and alone and changes(visit):
                     yield Contention("state", visit, (FIRST,), True, reason=mark.reason)
         elif item.call.effect == "load" and alone and visit.order > last and _global(visit):
             yield Contention("load", visit, (FIRST,), True)
     for visit in rest:
         if any(key in keys.divergent and keys.divergent[key].part for key, _ in visit.conditions):
             continue  # it is looked at first
-        for mark in _parts(visit.item) if isinstance(visit.item, Access) else ():
+        for mark in parts_of(visit.item.content) if isinstance(visit.item, Access) else ():
             if mark.part == "root":
                 yield Contention("root", visit, (OTHER,), True, reason=mark.reason)
+
+
+def _gathered(first: Sequence[Visit], write: Visit, backends: Collection[str]) -> bool:
+    """Say whether what one of some backends keeps in shards is gathered before it is written."""
+    return any(
+        visit.order < write.order
+        and visit.item.call.effect == "gather"
+        and bool({*visit.item.call.backends} & {*backends})
+        for visit in first
+        if isinstance(visit.item, Operation)
+    )
 
 
 def _of_a_rank(origins: Origins, path: Value) -> bool:
@@ -60,21 +76,3 @@ def _sends(visit: Visit) -> bool:
         return False
     call = visit.item.call
     return call.effect != "barrier" and (call.effect, call.alone) != ("setup", "late")
-
-
-def _parts(item: Access) -> Iterator[Divergent]:
-    """Yield the marks of what is incomplete on this rank in what a call was given."""
-    pending: list[Value] = list(item.content)
-    while pending:
-        value = pending.pop()
-        match value:
-            case Choice():
-                pending += (value.yes, value.no)
-            case Items():
-                pending += value.items
-            case Table():
-                pending += (each for _, each in value.entries)
-            case Many():
-                pending.append(value.element)
-        if value.divergent is not None and value.divergent.part:
-            yield value.divergent

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from ckptlint.analysis.containers import CONTAINER, function, method
+from ckptlint.analysis.containers import CONTAINER, function, method, parts_of
 from ckptlint.analysis.contributions import contributed
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.groups import GROUPED, group_of, is_world, made_for_group, of_group
@@ -146,7 +146,7 @@ class ExternalCaller(Guards):
                 frame.trace.append(
                     Operation(site, record, group, certain, guards, handed, place, given)
                 )
-        elif path is not None and not record.guards_writes and APART not in self.settings:
+        elif path is not None and APART not in self.settings and not _is_right(record, arguments):
             forgiven = bool(frame.forgiving) and record.effect in ("create", "delete", "rename")
             frame.trace.append(
                 Access(site, record, path, arguments.positional, certain, guards, forgiven)
@@ -224,7 +224,9 @@ class ExternalCaller(Guards):
     def differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
         likely = source.likely and not self.world.mentioned(source.seeds)
-        return Divergent(source.reason, likely, source.part, source.counts)
+        return Divergent(
+            source.reason, likely, source.part, source.counts, backends=source.backends
+        )
 
     def _clear(self, frame: Frame, node: ast.expr, mark: Divergent | None) -> None:
         """Forget what the variables of an argument held: they are equal on every rank from now
@@ -245,7 +247,7 @@ class ExternalCaller(Guards):
                 settings = GROUPED if of_group(callee.owner) else ()
                 values = tuple(
                     Object(known.canonical(kind), settings=settings)
-                    if kind and _plain(value)
+                    if kind and _plain(value) and (isinstance(value, Symbol) or not returns.unknown)
                     else value
                     for value, kind in zip_longest(
                         arguments.positional, returns.types[: len(arguments.positional)]
@@ -341,6 +343,12 @@ class ExternalCaller(Guards):
             if isinstance(value, External):
                 return Object(self.knowledge.canonical(value.name))
         return None
+
+
+def _is_right(record: Call, arguments: Arguments) -> bool:
+    """Say whether a call chooses who writes, and writes the whole."""
+    shards = (mark for mark in parts_of(arguments.positional) if mark.part == "shard")
+    return record.guards_writes and next(shards, None) is None
 
 
 def _plain(value: Value) -> bool:

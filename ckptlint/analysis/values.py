@@ -79,7 +79,7 @@ class Divergent:
     says that this rank has only a part of what all have: the ``root`` everything and the others
     nothing, its own ``state``, or its ``shard``. ``counts`` is
     false when the values differ, but not how many there are; ``uneven`` is true where their number
-    differs by the rank.
+    differs by the rank. With ``backends`` they differ where one of them is in use.
     """
 
     reason: str
@@ -87,6 +87,7 @@ class Divergent:
     part: Part = ""
     counts: bool = True
     uneven: bool = False
+    backends: tuple[str, ...] = ()
 
 
 def merge_divergent(*marks: Divergent | None) -> Divergent | None:

@@ -55,7 +55,9 @@ every rank writes, none is offered.
 
 - A model that was sharded in another function, or in place without its result being used, is not
   known to be sharded.
-- What DeepSpeed's ZeRO-3 leaves in `engine.module` is not told from a whole model.
+- What DeepSpeed's ZeRO-3 leaves in `engine.module`, or in what `unwrap_model` gives, is told where
+  the project shows ZeRO-3, as *possible* only: which stage runs is often decided at launch. A write
+  behind a gather of the parameters is right.
 
 ## References
 
@@ -93,6 +95,8 @@ def check_files(fault: FileFault) -> Finding | None:
     """Report a write of shards under a path that names no rank."""
     if fault.kind != "shard":
         return None
+    if fault.under:
+        return _of_a_backend(fault) if fault.under & fault.backends else None
     message = (
         f"{fault.operation}{fault.chain} writes {fault.reason} as if it were the whole; "
         "what the other ranks have is lost"
@@ -100,6 +104,16 @@ def check_files(fault: FileFault) -> Finding | None:
     return fault.finding(RULE, message, "gather the state on every rank, then write it on rank 0")
 
 
+def _of_a_backend(fault: FileFault) -> Finding:
+    """Report what the backend leaves on this rank; which one runs is often decided at launch."""
+    message = (
+        f"{fault.operation}{fault.chain} writes {fault.reason}, which under {fault.under_words} "
+        "is a part of the whole; what the other ranks have is lost"
+    )
+    help_ = "let the framework gather on every rank, and write its result on rank 0"
+    return fault.finding(RULE, message, help_, Confidence.POSSIBLE)
+
+
 def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
     """Gather the state on every rank, and write it on one."""
-    return gather_first(fault, knowledge)
+    return () if fault.under else gather_first(fault, knowledge)
