@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 from ckptlint.analysis.binding import Binder
 from ckptlint.analysis.containers import element, entry, plain
 from ckptlint.analysis.frame import NEXT, Arguments, Frame, Outcome
+from ckptlint.analysis.origins import words_of
 from ckptlint.analysis.sequences import (
     EMPTY,
     Branch,
@@ -42,6 +44,10 @@ from ckptlint.project import (
     dotted,
 )
 
+_OF_A_GROUP = re.compile(
+    "cp|context|data|dp|ep|expert|groups?|model|mp|parallel|pipeline|pp|replicas?|sequence|shards?"
+    "|sp|stages?|tensor|tp"
+)
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -234,9 +240,18 @@ class Evaluator(Binder):
                 except (TypeError, ValueError, ArithmeticError):
                     pass
         if isinstance(op, ast.Mod) and _counts_ranks(left) and not isinstance(right, Const):
-            # by what it is divided is not known, but of ranks there are as many on each node
-            return Const(self.ranks.local_rank, rank=Rank(frozenset({"node"}), certain=False))
+            # Of ranks there are as many on each node, unless it is divided by the size of a group.
+            scope = "group" if self._speaks_of_groups(right) else "node"
+            return Const(self.ranks.number(scope), rank=Rank(frozenset({scope}), certain=False))
         return self.derived(type(op).__name__, left, right)
+
+    def _speaks_of_groups(self, value: Value) -> bool:
+        """Say whether an unknown has a name by which it is the size of a group of ranks."""
+        parts = self.keys.made_of(self.keys.of(value))
+        if parts[0] == "call" and isinstance(parts[1], int):
+            parts = self.keys.made_of(parts[1])
+        name = str(parts[-1]).rpartition(".")[2]
+        return any(map(_OF_A_GROUP.fullmatch, words_of(name)))
 
     def _JoinedStr(self, frame: Frame, node: ast.JoinedStr) -> Value:
         values = [

@@ -103,6 +103,13 @@ def ask_the_global_rank(fault: FileFault, knowledge: Knowledge) -> Iterable[Prop
     return ranks.ask_the_global_rank(fault, knowledge)
 
 
+def load_everywhere(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Load on every rank what rank 0 alone loads."""
+    from ckptlint.fixing import everywhere
+
+    return everywhere.load_everywhere(fault)
+
+
 def gather_first(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
     """Gather a sharded state on every rank before one of them writes it."""
     from ckptlint.fixing import gathering

@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ckptlint.analysis.origins import words_of
 from ckptlint.file_fault import FileFault
 from ckptlint.fixing.proposal import Proposal, told
 from ckptlint.fixing.spot import Spot
 from ckptlint.knowledge import Knowledge
+from ckptlint.project import last_name
 
+_NAMED = ast.Name | ast.Attribute
+_RANK = frozenset({"local", "rank"})
 _DOUBTS = (
     "whether the nodes share a file system",
     "whether each node needs what else stands under the test",
@@ -33,6 +37,17 @@ def ask_the_global_rank(fault: FileFault, knowledge: Knowledge) -> Iterator[Prop
         yield told(message, _DOUBTS, (spot.replaced(part, new),))
 
 
+def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
+    """Yield a test, or those that are joined by ``and`` and ask for a rank by their names."""
+    if not (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)):
+        yield test
+        return
+    for part in test.values:
+        names = (last_name(node) for node in ast.walk(part) if isinstance(node, _NAMED))
+        if any(words_of(name) & _RANK for name in names):
+            yield from _conjuncts(part)
+
+
 @dataclass(frozen=True)
 class _Predicates:
     """The rank tests of one file."""
@@ -52,7 +67,8 @@ class _Predicates:
                 if variable != part.value and known is not None and known.scope == "global":
                     quote = self.spot.written(part)[:1]
                     yield part, f"{quote}{variable}{quote}"
-        yield from self._compared(test)
+        for part in _conjuncts(test):
+            yield from self._compared(part)
 
     def _members(self, name: str) -> Iterator[str]:
         """Yield what the classes with this member have for the rank in the job. Nothing for a

@@ -43,7 +43,8 @@ Or let every rank load.
 
 ## Fix safety
 
-No fix is offered: every rank may load, or one may and broadcast.
+The fix takes the load out of the test for rank 0, with what makes its argument there, so that
+every rank loads. It is unsafe: every rank has to be able to read the file, and to hold it.
 
 ## Known limits
 
@@ -59,7 +60,18 @@ No fix is offered: every rank may load, or one may and broadcast.
 
 from __future__ import annotations
 
-from ckptlint.api import Confidence, FileFault, Finding, Rule, Severity
+from collections.abc import Iterable
+
+from ckptlint.api import (
+    Confidence,
+    FileFault,
+    Finding,
+    Knowledge,
+    Proposal,
+    Rule,
+    Severity,
+    load_everywhere,
+)
 
 RULE = Rule(
     code="CKP304",
@@ -67,7 +79,7 @@ RULE = Rule(
     since="0.1.0",
     severity=Severity.ERROR,
     confidence=Confidence.LIKELY,
-    fix="none",
+    fix="sometimes",
     page=__doc__,
 )
 
@@ -83,3 +95,8 @@ def check_files(fault: FileFault) -> Finding | None:
     confidence = fault.confidence if fault.local else Confidence.POSSIBLE
     help_ = "load on every rank, or broadcast what rank 0 has loaded"
     return fault.finding(RULE, message, help_, confidence)
+
+
+def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Let every rank load."""
+    return load_everywhere(fault, knowledge)
