@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -27,10 +27,9 @@ from fetch import listed
 
 import ckptlint_rules
 from ckptlint.analysis.holders import Holders
-from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.ranks import FIRST, OTHER
 from ckptlint.analysis.sequences import Branch, Item, Loop, Operation, Scope, Trace
-from ckptlint.analysis.survey import Looked, survey
+from ckptlint.analysis.survey import Watched, watch
 from ckptlint.analysis.values import Site
 from ckptlint.analysis.world import World
 from ckptlint.engine import Request, analyse, in_deep_stack
@@ -93,20 +92,24 @@ def places(package: Package) -> Iterator[Place]:
     """Yield the places of a package, each once."""
     project = Project(package.sources, package.folder)
     knowledge = Knowledge(FACTS, {})
-    world = World(project, knowledge, Holders(project, knowledge))
-    modules = list(world.looked_at)
-    wanted = {
-        (module.source.display, function.qualname): Looked({}, Keys(), True)
-        for module in modules
-        for function in module.functions
-        if world.gives(module, function.node)
-    }
+    holders = Holders(project, knowledge)
+    world = World(project, knowledge, holders)
     found: dict[Place, None] = {}
-    for looked in survey(world, modules, wanted).looked.values():
-        first, other = looked.traces.get(FIRST), looked.traces.get(OTHER)
-        if first is not None and other is not None and first.shape == other.shape:
-            found.update(dict.fromkeys(_in_function(package, world, first, other)))
+    for source in sorted(holders.looked_at, key=lambda source: source.display):
+        for seen in _watched(world, project.module(source)):
+            first, other = seen.traces.get(FIRST), seen.traces.get(OTHER)
+            if first is not None and other is not None and first.shape == other.shape:
+                found.update(dict.fromkeys(_in_function(package, world, first, other)))
     yield from found
+
+
+def _watched(world: World, module: Module) -> Iterable[Watched]:
+    """Look at the functions of a file into which something comes that communicates."""
+
+    def wanted(_: str, node: ast.AST) -> bool:
+        return node is not module.tree and world.gives(module, node)
+
+    return watch(world, module, wanted)
 
 
 def _in_function(package: Package, world: World, first: Trace, other: Trace) -> Iterator[Place]:
