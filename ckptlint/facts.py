@@ -63,7 +63,7 @@ class Call:
     ``when`` to the values one of which it must have for the record to hold. ``property`` marks an
     attribute that communicates when it is read. ``everyday`` says that programs of one process make
     the call as well, so that it shows no ranks; ``once`` that it leaves alone what is there
-    already.
+    already. ``state`` names the argument that is written in place of the object's own state.
     """
 
     name: str
@@ -93,6 +93,7 @@ class Call:
     property: bool = False
     everyday: bool = False
     once: bool = False
+    state: str = ""
     unless: Mapping[str, Any] = field(default_factory=dict)
     when: Mapping[str, Any] = field(default_factory=dict)
     versions: str = ""
@@ -143,7 +144,8 @@ class Predicate:
     ``meaning``: ``rank`` is the rank number within ``scope``, ``first``/``last`` are true on that
     rank only, ``member`` is true on members of a group, ``world`` is the number of ranks and
     ``distributed`` is true in every distributed run. ``name`` is canonical, or a bare name for
-    ``kind = "name"`` (a convention) and for ``kind = "env"``.
+    ``kind = "name"`` (a convention) and for ``kind = "env"``. ``job`` maps its first argument to a
+    value with which it is about the whole job.
     """
 
     name: str
@@ -152,6 +154,7 @@ class Predicate:
     source: str
     scope: Scope = "global"
     group: str = ""
+    job: Mapping[str, Any] = field(default_factory=dict)
     versions: str = ""
     framework: str = ""
 

@@ -79,6 +79,8 @@ class ExternalCaller(Guards):
                 if predicate.meaning == "rank":
                     return Const(self.ranks.group_rank, rank=group_rank)
                 return self.result(callee, arguments)
+            if any(arguments.get(each, 0) == Const(it) for each, it in predicate.job.items()):
+                predicate = replace(predicate, scope="global")
             return self.folded(frame, predicate, certain)
         guard = known.guards.get(name)
         if guard is not None:
@@ -148,9 +150,8 @@ class ExternalCaller(Guards):
                 )
         elif path is not None and APART not in self.settings and not _is_right(record, arguments):
             forgiven = bool(frame.forgiving) and record.effect in ("create", "delete", "rename")
-            frame.trace.append(
-                Access(site, record, path, arguments.positional, certain, guards, forgiven)
-            )
+            content = (*arguments.positional, *self._state(record, callee.owner, arguments))
+            frame.trace.append(Access(site, record, path, content, certain, guards, forgiven))
         if record.own:
             part = arguments.get(record.own, record.positions.get(record.own, -1)) or NONE
             contributed(self.keys, part, self.result(External("len"), Arguments((part,))))
@@ -191,6 +192,21 @@ class ExternalCaller(Guards):
         if isinstance(path, Object) and "io.IOBase" in self.knowledge.mro(path.name):
             return None
         return path
+
+    def _state(self, record: Call, owner: Value | None, arguments: Arguments) -> tuple[Value, ...]:
+        """Return the state that a call writes without being given it by position: another one, or
+        that of an object which a backend keeps in parts."""
+        given = arguments.get(record.state) if record.state else None
+        if given is not None:
+            return (given,)
+        if record.state and isinstance(owner, Object):
+            source = self.knowledge.divergent.get(
+                self.knowledge.member(owner.name, "state_dict") or ""
+            )
+            if source is not None and source.backends:
+                key = self.keys.number("state", self.keys.of(owner))
+                return (Symbol(key, divergent=self.differs(source)),)
+        return ()
 
     def call_method(
         self, frame: Frame, base: Value, name: str, arguments: Arguments, site: Site

@@ -148,11 +148,18 @@ class _Comparison:
             if (
                 races(visit)
                 and visit.key in self.places[others]
-                and visit.key not in self.places[OTHER]
+                and not self._by_others(visit)
                 and all(scopes & level.test.rank.scopes for level in visit.levels)
                 and self._shared(visit, scopes & _LEADERS)
             ):
                 yield Contention(kind, visit, (FIRST, others), True)
+
+    def _by_others(self, visit: Visit) -> bool:
+        """Say whether the other ranks do the same wherever this rank does it."""
+        return any(
+            key == visit.key and conditions <= frozenset(visit.conditions)
+            for key, conditions in self.reached[OTHER]
+        )
 
     def _close(self, visit: Visit) -> bool:
         """Say whether they mean the same file only if something is equal that may differ."""
