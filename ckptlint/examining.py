@@ -1,7 +1,7 @@
 """Looking at one file of a project: its findings and the fixes for them, as plain data.
 
-Each file is looked at with nothing remembered from the others. So what comes of it depends on no
-order, can be found out in another process, and can be kept.
+What is remembered from other files holds for every file alike. So what comes of a file depends on
+no order, can be found out in another process, and can be kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from ckptlint import evidence
 from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.seen import Looked
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
@@ -141,11 +142,11 @@ class Examiner:
         """Look at one file (raises SourceError)."""
         with self.project.questions.apart() as asked:
             module = self.project.module(source)
-            result = survey(self._world, [module])
-            told = [*self._told(self._world, result, self._codes)]
+            result = survey(self._machine, [module])
+            told = [*self._told(self._machine.world, result, self._codes)]
             if _FAILURES in self.request.codes:
                 failing = self._failing
-                told += self._told(failing, survey(failing, [module]), (_FAILURES,))
+                told += self._told(failing.world, survey(failing, [module]), (_FAILURES,))
         complaints = (
             not_analysed(
                 each.site.module.source.display,
@@ -190,11 +191,11 @@ class Examiner:
         found in them.
         """
         with self.project.questions.apart() as asked:
-            trials = Trials(self._world, looked, before, self._judged)
+            trials = Trials(self._machine.world, looked, before, self._judged)
             fixes = {
                 (key, code): trials.first(self._proposals(fault, code), fault, finding)
                 for key, _, fault in self._faults(
-                    survey(self._world, [self.project.module(source)])
+                    survey(self._machine, [self.project.module(source)])
                 )
                 for code, finding in _findings(fault, self._codes)
                 if (key, code) in wanted
@@ -202,12 +203,12 @@ class Examiner:
         return Found(fixes, asked.all(), self.outlines())
 
     @cached_property
-    def _world(self) -> World:
-        return World(self.project, self.knowledge, self.holders)
+    def _machine(self) -> Machine:
+        return Machine(World(self.project, self.knowledge, self.holders))
 
     @cached_property
-    def _failing(self) -> World:
-        return World(self.project, self.knowledge, self.holders, failures=True)
+    def _failing(self) -> Machine:
+        return Machine(World(self.project, self.knowledge, self.holders, failures=True))
 
     @property
     def _codes(self) -> Collection[str]:

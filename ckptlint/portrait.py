@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ckptlint import evidence
 from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.survey import Watched, watch
 from ckptlint.analysis.world import World
 from ckptlint.engine import Request, in_deep_stack
@@ -49,7 +50,7 @@ def _portraits(
 ) -> Iterable[Portrait]:
     knowledge = Knowledge(request.facts, evidence.pinned(request.root, request.facts))
     project = Project(request.sources, request.root)
-    world = World(project, knowledge, Holders(project, knowledge), failures=True)
+    machine = Machine(World(project, knowledge, Holders(project, knowledge), failures=True))
     known = {(finding.code, finding.span): finding for finding in findings}
     for module in _modules(project, request):
         name = module.source.display
@@ -57,7 +58,7 @@ def _portraits(
         def chosen(function: str, node: ast.AST, name: str = name) -> bool:
             return wanted(name, plain_name(function))
 
-        for watched in watch(world, module, chosen):
+        for watched in watch(machine, module, chosen):
             yield Portrait(watched, tuple(_told(watched, known)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.seen import Looked
 from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
@@ -99,7 +100,7 @@ class Trials:
         ]
         # Of what runs in these files the fix depends, wherever that was found out.
         project.questions.ask("ran", *edits, *(module.source.display for module in modules))
-        return survey(world, modules, self.looked, only)
+        return survey(Machine(world), modules, self.looked, only)
 
     def _concerned(
         self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]

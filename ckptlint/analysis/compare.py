@@ -146,7 +146,7 @@ class _Comparison:
         if one.shape == two.shape:
             return
         first, second = _trimmed(one.items, two.items)
-        keys = sorted((conditions(first) | conditions(second)) - given.keys())
+        keys = [key for key in conditions(first) | conditions(second) if key not in given]
         seen: set[object] = set()
         for values in _combinations(len(keys)):
             chosen = {**given, **dict(zip(keys, values, strict=True))}

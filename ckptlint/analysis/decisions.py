@@ -9,6 +9,7 @@ from typing import Any
 
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Memory
 from ckptlint.analysis.ranks import WORLD, RankClass
 from ckptlint.analysis.sequences import (
     Branch,
@@ -60,17 +61,14 @@ _NEGATED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 class Decider:
-    """Folds what depends on the rank, and forks where all ranks choose alike.
-
-    ``decided`` keeps the truths that each rank test had on this rank class, by its place.
-    """
+    """Folds what depends on the rank, and forks where all ranks choose alike."""
 
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         self.world = world
         self.ranks = ranks
         self.keys = keys
         self.knowledge = world.knowledge
-        self.decided: dict[tuple[str, int, int], set[bool]] = {}
+        self.memory = Memory(world.project.questions)
 
     def decide(
         self,
@@ -93,7 +91,7 @@ class Decider:
             if test.rank is None:
                 return run()
             site = Site(frame.module, node)
-            self.decided.setdefault(site.key, set()).add(taken)
+            self.memory.met.tests.setdefault(site.key, set()).add(taken)
             with frame.guarded(Test(site, "test", taken, test.rank, compound=compound)):
                 return run()
         assert isinstance(test, Choice)

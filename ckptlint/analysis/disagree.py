@@ -22,10 +22,12 @@ def disagreements(trace: Trace, keys: Keys) -> Iterator[Divergence]:
     """Yield what ranks do apart, for each condition on which they may disagree."""
     if not keys.divergent:
         return
-    tested = frozenset(branch.key for branch in _branches(trace))
-    for key in sorted(tested & keys.divergent.keys()):
+    tested = dict.fromkeys(branch.key for branch in _branches(trace))
+    for key in tested:
+        if key not in keys.divergent:
+            continue
         parts = keys.parts(key) & keys.divergent.keys()
-        if tested & parts:
+        if tested.keys() & parts:
             continue  # its parts are tested as well: ranks that disagree do so in them
         resolve = _Resolution(key, keys.divergent[key])
         one, two = resolve(trace, True), resolve(trace, False)

@@ -1,26 +1,26 @@
 """Executing functions on one rank class: from syntax to a trace of collectives.
 
-One :class:`Interpreter` stands for one rank class. Running a function gives its trace, its value
-and how it ended; results are remembered by function and arguments, so a helper that is called a
-hundred times is executed once.
+One :class:`Interpreter` stands for one rank class in one project. Running a function gives its
+trace, its value and how it ended; results are remembered by function and arguments, so a helper
+that is called from a hundred files is executed once.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
 from ckptlint.analysis.blocks import Blocks
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Result
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.memory import Memory, Place
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
     Test,
     Trace,
 )
-from ckptlint.analysis.statements import Block
 from ckptlint.analysis.values import (
     NONE,
     Const,
@@ -46,7 +46,6 @@ from ckptlint.project import (
     Module,
 )
 
-_MAX_LEVELS = 8
 Contents = dict[Function, Mapping[str, Value]]
 _NOTHING = Result(EMPTY, NONE, NEXT, frozenset(), {})
 
@@ -56,13 +55,9 @@ class Interpreter(Blocks):
 
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
-        self._memory: Memory[Result] = Memory()
-        self._globals: dict[Module, dict[str, Value]] = {}
-        self._modules: dict[Module, Result] = {}
+        # What is being found out, as far as it is known.
+        self._frames: dict[Module, Frame] = {}
         self._contents: dict[ClassDefinition, Contents] = {}
-        # Classes of which it is being found out what their objects hold, or that were found out
-        # while that of another was: where that began.
-        self._unsure: dict[ClassDefinition, Place] = {}
 
     def run_entry(self, value: Value, hook: Hook | None, site: Site) -> Result:
         """Execute a function with unknown arguments, as its decorators and its hook have it."""
@@ -83,81 +78,80 @@ class Interpreter(Blocks):
 
     def run_module(self, module: Module) -> Result:
         """Execute a file as the main program."""
-        found = self._modules.get(module)
-        if found is None:
-            frame = Frame(module, None, shared=set(self.world.setters(module)))
-            frame.variables["__name__"] = Const("__main__")
-            status = self._guard_depth(frame, module.tree.body)
-            found = self._modules[module] = self._result_of(frame, status)
-        return found
+        return self.memory.apart((module, "main"), lambda: self._run_main(module), lambda: _NOTHING)
 
-    def module_variables(self, module: Module) -> dict[str, Value]:
+    def _run_main(self, module: Module) -> Result:
+        frame = Frame(module, None, shared=set(self.world.setters(module)))
+        frame.variables["__name__"] = Const("__main__")
+        with self._counting():
+            return self._result_of(frame, self.execute(frame, module.tree.body))
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Count the steps of one function or file, whatever it calls."""
+        outer, self._steps = self._steps, 0
+        try:
+            yield
+        finally:
+            self._steps = outer
+
+    def module_variables(self, module: Module) -> Mapping[str, Value]:
         """Execute a module's top level once, as an import would; return its variables."""
-        found = self._globals.get(module)
-        if found is None:
-            frame = Frame(module, None, shared=set(self.world.setters(module)))
-            self._globals[module] = frame.variables
-            frame.variables["__name__"] = Const(module.source.path.stem)
-            outer, self.settings = self.settings, {}
-            self._guard_depth(frame, module.tree.body)
-            self.settings = outer
-            found = self._globals[module] = frame.variables
-        return found
 
-    def _guard_depth(self, frame: Frame, body: Block) -> str:
-        return NEXT if self._memory.deep else self.execute(frame, body)
+        def so_far() -> Mapping[str, Value]:
+            return self._frames[module].variables if module in self._frames else {}
+
+        return self.memory.apart(
+            module,
+            partial(self.apart_from_settings, lambda: self._find_variables(module)),
+            so_far,
+        )
+
+    def _find_variables(self, module: Module) -> Mapping[str, Value]:
+        frame = Frame(module, None, shared=set(self.world.setters(module)))
+        frame.variables["__name__"] = Const(module.source.path.stem)
+        self._frames[module] = frame
+        try:
+            with self._counting():
+                self.execute(frame, module.tree.body)
+        finally:
+            del self._frames[module]
+        return frame.variables
 
     def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
         """Return the attributes of self that a method sets, whatever its arguments."""
         definition = instance.definition
-        if definition in self._unsure:
-            self._memory.cuts.add(self._unsure[definition])
-        if definition not in self._contents:
-            self._find_contents(definition)
-        return self._contents[definition].get(method, {})
+        contents = self.memory.apart(
+            definition,
+            partial(self.apart_from_settings, lambda: self._find_contents(definition)),
+            lambda: self._contents.get(definition, {}),
+        )
+        return contents.get(method, {})
 
-    def _find_contents(self, definition: ClassDefinition) -> None:
+    def _find_contents(self, definition: ClassDefinition) -> Contents:
         """Execute the methods that give the attributes of a class something known.
 
         They read each other's attributes, so they are executed twice where one was asked for that
         was not there yet.
         """
-        memory = self._memory
         bare = Instance(definition, exact=True)
-        methods = [
+        methods = dict.fromkeys(
             method
             for each in reversed(list(self.bases(definition)))
             for writers in self.world.writers(each).values()
             for method in writers.methods
-        ]
+        )
         held = self._contents[definition] = {}
-        if memory.level >= _MAX_LEVELS:
-            self._doubt(definition, (memory.level, -1))
-            return
-        with memory.next_level() as place:
-            self._unsure[definition] = place
+        try:
             for _ in range(2):
-                for method in dict.fromkeys(methods):
+                for method in methods:
                     value = FunctionValue(method, None, bare)
                     held[method] = self.run(value, Arguments(complete=False)).attributes
-                asked = place in memory.cuts
-                memory.end(place)
-                memory.cuts.discard(place)
-                if not asked:
+                if not self.memory.asked_again(definition):
                     break
-            outer = min(memory.cuts, default=None)
-        del self._unsure[definition]
-        if outer is not None:
-            self._doubt(definition, outer)
-
-    def _doubt(self, definition: ClassDefinition, place: Place) -> None:
-        """Forget what the objects of a class hold when what it was found out in has ended."""
-        self._unsure[definition] = place
-        self._memory.cuts.add(place)
-        self._memory.until(place, lambda: self._forget_contents(definition))
-
-    def _forget_contents(self, definition: ClassDefinition) -> None:
-        del self._contents[definition], self._unsure[definition]
+        finally:
+            del self._contents[definition]
+        return held
 
     def given(self, setter: Function) -> Settings:
         """Return what a function puts into variables of its module."""
@@ -165,23 +159,21 @@ class Interpreter(Blocks):
         if not (self.world.tests(setter.module, node) or self.world.gives(setter.module, node)):
             return {}
         bound = Instance(setter.owner, exact=True) if setter.owner is not None else None
-        outer, self.settings = self.settings, {}
-        result = self.run(FunctionValue(setter, None, bound), Arguments(complete=False))
-        self.settings = outer
-        return result.settings
+        return self.apart_from_settings(
+            lambda: self.run(FunctionValue(setter, None, bound), Arguments(complete=False))
+        ).settings
 
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
         """Execute a function of the project; results are remembered."""
         settings = frozenset(self.settings.items())
         key = (value, arguments.positional, arguments.keywords, arguments.complete, settings)
-        found = self._memory.known(key)
-        if found is not None:
-            return found
-        if self._memory.cuts_short(value.function):
-            return _NOTHING
-        return self._memory.remembered(key, value.function, lambda: self._run(value, arguments))
+        return self.memory.call(key, value.function, lambda: self._run(value, arguments), _NOTHING)
 
     def _run(self, value: FunctionValue, arguments: Arguments) -> Result:
+        with self._counting():
+            return self._run_alone(value, arguments)
+
+    def _run_alone(self, value: FunctionValue, arguments: Arguments) -> Result:
         function = value.function
         bound = value.bound
         frame = Frame(function.module, function, value.closure, bound)

@@ -30,6 +30,7 @@ from ckptlint.analysis.values import (
 )
 
 _MAX_LEAVES = 6
+_OF_ANOTHER = ("attribute", "subscript", "call", "differs")  # what a number stands for part of
 
 
 class Keys:
@@ -89,7 +90,8 @@ class Keys:
 
     def tested(self, key: int, mark: Divergent | None) -> Choice:
         """Return the truth of an unknown; ranks may disagree in it when it has a mark."""
-        if mark is not None:
+        if mark is not None:  # what is made alike of others need not differ
+            key = self.number("differs", key, mark)
             self.divergent[key] = mark
         return Choice(key, TRUE, FALSE)
 
@@ -120,9 +122,9 @@ class Keys:
             return test
         if any(leaf.rank is not None for leaf in test.leaves):
             return test
-        key = self.of(test)
-        self.meanings[key] = test
-        return self.tested(key, self.disagreement(test))
+        found = self.tested(self.of(test), self.disagreement(test))
+        self.meanings[found.key] = test
+        return found
 
     def known(self, key: int, facts: Mapping[int, bool]) -> bool | None:
         """Return the truth of a condition where ``facts`` decide it, else None."""
@@ -147,7 +149,7 @@ class Keys:
         if not isinstance(value, Symbol | Choice):
             return False
         kind, *rest = self.made_of(value.key)
-        while kind in ("attribute", "subscript", "call") and rest and isinstance(rest[0], int):
+        while kind in _OF_ANOTHER and rest and isinstance(rest[0], int):
             kind, *rest = self.made_of(rest[0])
         return kind == "agreed"
 
@@ -193,7 +195,9 @@ class Keys:
             case Object() | External():
                 return self.number("named", value.name)
             case Instance() | ClassValue():
-                return self.number(type(value).__name__, value.definition.qualname)
+                definition = value.definition
+                path = definition.module.source.display
+                return self.number(type(value).__name__, path, definition.qualname)
             case FunctionValue():
                 return self.number("function", value.function.node)
             case Guarded() | Partial():

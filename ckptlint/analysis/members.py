@@ -6,12 +6,11 @@ import ast
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ckptlint.analysis.containers import CONTAINER
 from ckptlint.analysis.frame import Arguments, Frame
-from ckptlint.analysis.keys import Keys
 from ckptlint.analysis.names import Namer
-from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.values import (
     Choice,
     ClassValue,
@@ -32,7 +31,6 @@ from ckptlint.analysis.values import (
     merge_divergent,
     merge_ranks,
 )
-from ckptlint.analysis.world import World
 from ckptlint.facts import Call
 from ckptlint.project import (
     ClassDefinition,
@@ -49,10 +47,6 @@ _MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict
 
 class Members(Namer):
     """Resolves attributes of modules, objects and classes."""
-
-    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
-        super().__init__(world, ranks, keys)
-        self._bases: dict[ClassDefinition, tuple[Value, ...]] = {}
 
     @abstractmethod
     def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
@@ -276,10 +270,14 @@ class Members(Namer):
         )
 
     def base_values(self, definition: ClassDefinition) -> tuple[Value, ...]:
-        known = self._bases.get(definition)
-        if known is not None:
-            return known
-        self._bases[definition] = ()  # a class that is its own base ends here
+        """Return what stands for the bases of a class."""
+        return self.memory.aside(
+            (definition, "bases"),
+            partial(self.apart_from_settings, lambda: self._find_bases(definition)),
+            tuple,  # a class that is its own base ends here
+        )
+
+    def _find_bases(self, definition: ClassDefinition) -> tuple[Value, ...]:
         frame = Frame(definition.module, None)
         values: list[Value] = []
         for node in definition.node.bases:
@@ -287,8 +285,7 @@ class Members(Namer):
                 node = node.value
             if isinstance(node, ast.Name | ast.Attribute):
                 values.append(self.evaluate(frame, node))
-        self._bases[definition] = tuple(values)
-        return self._bases[definition]
+        return tuple(values)
 
     def annotated(self, module: Module, node: ast.expr) -> Value | None:
         """Return the instance that an annotation promises, when it names a known class."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from ckptlint.analysis.expressions import Evaluator
 from ckptlint.analysis.frame import Frame
@@ -35,17 +37,18 @@ from ckptlint.project import (
     Module,
 )
 
+_T = TypeVar("_T")
+
 
 class Namer(Evaluator):
     """Resolves names."""
 
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
-        self._global_values: dict[tuple[Module, str], Value | None] = {}
         self.settings: Settings = {}
 
     @abstractmethod
-    def module_variables(self, module: Module) -> dict[str, Value]:
+    def module_variables(self, module: Module) -> Mapping[str, Value]:
         """Execute a module's top level once and return its variables."""
 
     @abstractmethod
@@ -58,6 +61,14 @@ class Namer(Evaluator):
         outer, self.settings = self.settings, {**self.settings, **settings}
         try:
             yield
+        finally:
+            self.settings = outer
+
+    def apart_from_settings(self, find: Callable[[], _T]) -> _T:
+        """Find out what is the same whatever a module variable is where it is asked."""
+        outer, self.settings = self.settings, {}
+        try:
+            return find()
         finally:
             self.settings = outer
 
@@ -100,13 +111,16 @@ class Namer(Evaluator):
     def _bound(self, module: Module, name: str) -> Value | None:
         """Read a name that a module binds itself, not by ``import *``."""
         symbol = module.symbols.get(name)
+        if isinstance(symbol, ClassDefinition):
+            return ClassValue(symbol)
         if symbol is not None:
-            key = (module, name)
-            if key not in self._global_values:
-                self._global_values[key] = None  # modules that import each other in a circle
-                self._global_values[key] = self._defined(module, symbol)
-            if self._global_values[key] is not None:
-                return self._global_values[key]
+            value = self.memory.aside(
+                (module, name),
+                partial(self.apart_from_settings, lambda: self._defined(module, symbol)),
+                lambda: None,  # modules that import each other in a circle
+            )
+            if value is not None:
+                return value
         return self.assigned(module, name)
 
     def assigned(self, module: Module, name: str) -> Value | None:
@@ -130,14 +144,10 @@ class Namer(Evaluator):
         )
         return self.by_convention(module, name, symbol) if _plain(symbol) else symbol
 
-    def _defined(self, module: Module, symbol: Function | ClassDefinition | Import) -> Value:
-        match symbol:
-            case Function():
-                return self.decorated(symbol, None)
-            case ClassDefinition():
-                return ClassValue(symbol)
-            case Import():
-                return self.imported(module, symbol)
+    def _defined(self, module: Module, symbol: Function | Import) -> Value | None:
+        if isinstance(symbol, Function):
+            return self.decorated(symbol, None)
+        return self.imported(module, symbol)
 
     def imported(self, module: Module, target: Import) -> Value:
         """Follow an import into the project or out of it."""

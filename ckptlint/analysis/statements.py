@@ -38,11 +38,11 @@ from ckptlint.project import (
 )
 
 Block = Sequence[ast.stmt]
-_STEPS = 400_000
+_STEPS = 100_000
 
 
 class TooComplexError(Exception):
-    """A function needs more steps than the analysis allows itself."""
+    """A function needs more steps, by itself, than the analysis allows itself."""
 
 
 class Statements(Caller):
@@ -50,14 +50,13 @@ class Statements(Caller):
 
     def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
         super().__init__(world, ranks, keys)
-        self.nested: dict[FunctionNode, tuple[Function, Value]] = {}
-        self.steps = 0
+        self._steps = 0
 
     def execute(self, frame: Frame, body: Block) -> str:
         """Execute statements in order until one leaves; return how the block ended."""
         for statement in body:
-            self.steps += 1
-            if self.steps > _STEPS:
+            self._steps += 1
+            if self._steps > _STEPS:
                 raise TooComplexError
             digest = self.world.digest(frame.module, statement)
             # Under a rank test it matters what a block leaves as it was on every rank.
@@ -207,7 +206,7 @@ class Statements(Caller):
         value = self.decorated(inner, None, closure)
         frame.variables[node.name] = value
         if self.world.gives(frame.module, node) or self.world.writes(frame.module, node):
-            self.nested[node] = (inner, value)
+            self.memory.met.nested[node] = (inner, value)
         return NEXT
 
     _AsyncFunctionDef = _FunctionDef

@@ -44,12 +44,12 @@ class Reached:
     served: bool = False
 
 
-def conditions(items: Sequence[Item]) -> set[int]:
-    found: set[int] = set()
+def conditions(items: Sequence[Item]) -> dict[int, None]:
+    """Return the conditions of a sequence in the order in which they are met."""
+    found: dict[int, None] = {}
     for item in items:
         if isinstance(item, Branch):
-            found.add(item.key)
-            found |= conditions(item.yes.items) | conditions(item.no.items)
+            found |= {item.key: None} | conditions(item.yes.items) | conditions(item.no.items)
         elif isinstance(item, Scope) or (isinstance(item, Loop) and item.body.returns):
             found |= conditions(item.body.items)
     return found

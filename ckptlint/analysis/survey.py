@@ -1,13 +1,15 @@
 """From a project to its divergences: every function that matters is compared over the ranks.
 
 A function is looked at by itself, with what it calls. What all its callers balance (the other half
-of a pair stands in the caller) is no fault; what remains is told once. Each file is looked at with
-nothing remembered from the others, so that its outcome depends on the text alone.
+of a pair stands in the caller) is no fault; what remains is told once. What functions give is
+remembered for all files; what was met while one file was looked at is not, so that its outcome
+depends on the text alone.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,14 +17,14 @@ from ckptlint.analysis.compare import Divergence
 from ckptlint.analysis.contention import Contention
 from ckptlint.analysis.frame import RAISE, Result
 from ckptlint.analysis.interpreter import Interpreter
-from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.origins import Origins, words_of
+from ckptlint.analysis.machine import Machine
+from ckptlint.analysis.met import Met, Nested, Place
+from ckptlint.analysis.origins import words_of
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.seen import Entry, Looked, Means, Seen, joined, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.values import NONE, Instance, Site
-from ckptlint.analysis.world import World
 from ckptlint.project import ClassDefinition, Function, Module, last_name
 
 _GIVEN = frozenset({"callback", "criterion", "hook", "trainer"})
@@ -113,14 +115,14 @@ class Watched:
 
 
 def watch(
-    world: World, module: Module, wanted: Callable[[str, ast.AST], bool]
+    machine: Machine, module: Module, wanted: Callable[[str, ast.AST], bool]
 ) -> tuple[Watched, ...]:
     """Look at the wanted functions of one module, whether or not ranks may differ in them.
 
     ``wanted`` is asked with the name and the definition; nested functions are met only inside the
     functions that are looked at. What could not be analysed is left out.
     """
-    surveyor = _Surveyor(world, module)
+    surveyor = _Surveyor(machine, module)
     seen: list[Seen] = []
     for function in module.functions:
         if wanted(function.qualname, function.node):
@@ -132,14 +134,13 @@ def watch(
         seen.append(surveyor.look(Entry(Site(module, module.tree), "<module>")))
     nested = [entry for entry in surveyor.nested() if wanted(entry.name, entry.node)]
     seen.extend(map(surveyor.look, nested))
-    decided = {ranks: run.decided for ranks, run in surveyor.interpreters.items()}
     return tuple(
         Watched(
             each.entry.name,
             each.entry.site,
             each.traces,
             each.divergences,
-            decided,
+            surveyor.decided,
         )
         for each in seen
         if each.traces
@@ -147,7 +148,7 @@ def watch(
 
 
 def survey(
-    world: World,
+    machine: Machine,
     modules: Iterable[Module],
     also: Mapping[tuple[str, str], Looked] | None = None,
     only: Collection[tuple[str, str]] | None = None,
@@ -162,7 +163,7 @@ def survey(
     complaints: list[Complaint] = []
     looked: dict[tuple[str, str], Looked] = {}
     for module in modules:
-        surveyor = _Surveyor(world, module, also, only)
+        surveyor = _Surveyor(machine, module, also, only)
         for located in surveyor.located():
             known = told.get(located.key)
             if known is None or located.divergence.depth < known.divergence.depth:
@@ -183,12 +184,13 @@ class _Surveyor:
 
     def __init__(
         self,
-        world: World,
+        machine: Machine,
         module: Module,
         also: Mapping[tuple[str, str], Looked] | None = None,
         only: Collection[tuple[str, str]] | None = None,
     ) -> None:
-        self.world = world
+        self.machine = machine
+        self.world = machine.world
         self.only = only
         self.module = module
         self.also = {
@@ -196,12 +198,12 @@ class _Surveyor:
             for (path, name), looked in (also or {}).items()
             if path == module.source.display
         }
-        self.keys = Keys()
-        origins = Origins(self.keys, world.knowledge, world.holders.names)
-        self.means = Means(self.keys, origins, self._tells)
-        self.interpreters: dict[RankClass, Interpreter] = {}
+        self.means = Means(machine.keys, machine.origins, self._tells)
+        self.decided: dict[RankClass, dict[Place, set[bool]]] = defaultdict(dict)
         self.complaints: list[Complaint] = []
         self.seen: list[Seen] = []
+        self._nested: dict[RankClass, Nested] = defaultdict(dict)
+        self._met: dict[RankClass, set[Met]] = defaultdict(set)
         self._outside: dict[ast.AST, Seen] = {}
         self._standing: dict[tuple[ast.AST, tuple[object, ...]], bool | None] = {}
 
@@ -318,7 +320,7 @@ class _Surveyor:
     def _several(self) -> bool:
         """Whether what was looked at so far shows that there are several ranks."""
         seen = (*self.seen, *self._outside.values())
-        return any(interpreter.decided for interpreter in self.interpreters.values()) or any(
+        return any(self.decided.values()) or any(
             trace.acts for each in seen for trace in each.traces.values()
         )
 
@@ -423,12 +425,6 @@ class _Surveyor:
                 if entry.node in caller.inlined:
                     yield caller
 
-    def interpreter(self, ranks: RankClass) -> Interpreter:
-        found = self.interpreters.get(ranks)
-        if found is None:
-            found = self.interpreters[ranks] = Interpreter(self.world, ranks, self.keys)
-        return found
-
     def nested(self) -> list[Entry]:
         """Return the nested functions met so far that a caller may run by themselves."""
         return [
@@ -440,7 +436,7 @@ class _Surveyor:
                 parts=self.world.gives(function.module, node)
                 and (function.qualname in self.also or self.world.tests(function.module, node)),
             )
-            for node, (function, _) in self.interpreter(FIRST).nested.items()
+            for node, (function, _) in self._nested[FIRST].items()
             if function.module is self.module
         ]
 
@@ -468,13 +464,22 @@ class _Surveyor:
         last = node.end_lineno or node.lineno
         return any(
             where == path and node.lineno <= line <= last
-            for interpreter in self.interpreters.values()
-            for where, line, _ in interpreter.decided
+            for decided in self.decided.values()
+            for where, line, _ in decided
         )
 
     def _execute(self, entry: Entry, ranks: RankClass) -> Result:
-        interpreter = self.interpreter(ranks)
-        interpreter.steps = 0
+        interpreter = self.machine.interpreter(ranks)
+        interpreter.memory.met = met = Met()
+        try:
+            return self._executed(entry, ranks, interpreter)
+        finally:
+            for each in met.every(self._met[ranks]):
+                self._nested[ranks].update(each.nested)
+                for place, truths in each.tests.items():
+                    self.decided[ranks].setdefault(place, set()).update(truths)
+
+    def _executed(self, entry: Entry, ranks: RankClass, interpreter: Interpreter) -> Result:
         if entry.function is not None:
             owner = entry.owner or entry.function.owner
             bound = Instance(owner) if owner is not None else None
@@ -485,7 +490,7 @@ class _Surveyor:
                 for method in together(entry.function)
             )
         if entry.nested is not None:
-            nested = interpreter.nested.get(entry.nested)
+            nested = self._nested[ranks].get(entry.nested)
             if nested is None:  # defined on other ranks only
                 return Result(Trace(), NONE, RAISE, frozenset(), {})
             return interpreter.run_entry(nested[1], None, entry.site)

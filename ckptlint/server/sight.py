@@ -14,6 +14,7 @@ from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.met import Met
 from ckptlint.analysis.ranks import FIRST, OTHER, RankClass
 from ckptlint.analysis.sequences import Operation
 from ckptlint.analysis.statements import TooComplexError
@@ -164,11 +165,19 @@ class _Watcher(Interpreter):
         value = self.decorated(function, bound)
         self.run_entry(value, self.hook_of(function), Site(module, function.node))
         done: set[ast.AST] = set()
-        while inner := [node for node in self.nested if node not in done]:
-            for node in inner:
+        seen: set[Met] = set()
+        met = self.memory.met
+        while inner := {
+            node: value
+            for each in met.every(seen)
+            for node, (_, value) in each.nested.items()
+            if node not in done
+        }:
+            self.memory.met = met = Met()
+            for node, value in inner.items():
                 done.add(node)
                 if _contains(node, self.target):
-                    self.run_entry(self.nested[node][1], None, Site(module, node))
+                    self.run_entry(value, None, Site(module, node))
 
     # -- noting --------------------------------------------------------------------------------
 
