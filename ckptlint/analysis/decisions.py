@@ -9,7 +9,7 @@ from typing import Any
 
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.memory import Memory
+from ckptlint.analysis.memory import Common, Memory
 from ckptlint.analysis.ranks import WORLD, RankClass
 from ckptlint.analysis.sequences import (
     Branch,
@@ -63,12 +63,18 @@ _NEGATED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
 class Decider:
     """Folds what depends on the rank, and forks where all ranks choose alike."""
 
-    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
+    def __init__(self, world: World, ranks: RankClass, keys: Keys, common: Common) -> None:
         self.world = world
-        self.ranks = ranks
+        self._ranks = ranks
         self.keys = keys
         self.knowledge = world.knowledge
-        self.memory = Memory(world.project.questions)
+        self.memory = Memory(world.project.questions, common)
+
+    @property
+    def ranks(self) -> RankClass:
+        """The rank class; what asks for it may come out differently for others."""
+        self.memory.rank_was_asked()
+        return self._ranks
 
     def decide(
         self,

@@ -15,6 +15,7 @@ from functools import partial
 from ckptlint.analysis.blocks import Blocks
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Result
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Common
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
@@ -53,11 +54,9 @@ _NOTHING = Result(EMPTY, NONE, NEXT, frozenset(), {})
 class Interpreter(Blocks):
     """Executes the project's functions as the ranks of one class would."""
 
-    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
-        super().__init__(world, ranks, keys)
-        # What is being found out, as far as it is known.
-        self._frames: dict[Module, Frame] = {}
-        self._contents: dict[ClassDefinition, Contents] = {}
+    def __init__(self, world: World, ranks: RankClass, keys: Keys, common: Common) -> None:
+        super().__init__(world, ranks, keys, common)
+        self._frames: dict[Module, Frame] = {}  # of the files whose variables are being found out
 
     def run_entry(self, value: Value, hook: Hook | None, site: Site) -> Result:
         """Execute a function with unknown arguments, as its decorators and its hook have it."""
@@ -121,19 +120,15 @@ class Interpreter(Blocks):
     def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
         """Return the attributes of self that a method sets, whatever its arguments."""
         definition = instance.definition
-        contents = self.memory.apart(
+        contents: Contents = self.memory.round(
             definition,
             partial(self.apart_from_settings, lambda: self._find_contents(definition)),
-            lambda: self._contents.get(definition, {}),
+            {},
         )
         return contents.get(method, {})
 
     def _find_contents(self, definition: ClassDefinition) -> Contents:
-        """Execute the methods that give the attributes of a class something known.
-
-        They read each other's attributes, so they are executed twice where one was asked for that
-        was not there yet.
-        """
+        """Execute the methods that give the attributes of a class something known."""
         bare = Instance(definition, exact=True)
         methods = dict.fromkeys(
             method
@@ -141,17 +136,12 @@ class Interpreter(Blocks):
             for writers in self.world.writers(each).values()
             for method in writers.methods
         )
-        held = self._contents[definition] = {}
-        try:
-            for _ in range(2):
-                for method in methods:
-                    value = FunctionValue(method, None, bare)
-                    held[method] = self.run(value, Arguments(complete=False)).attributes
-                if not self.memory.asked_again(definition):
-                    break
-        finally:
-            del self._contents[definition]
-        return held
+        return {
+            method: self.run(
+                FunctionValue(method, None, bare), Arguments(complete=False)
+            ).attributes
+            for method in methods
+        }
 
     def given(self, setter: Function) -> Settings:
         """Return what a function puts into variables of its module."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Common
 from ckptlint.analysis.origins import Origins
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.world import World
@@ -16,11 +17,14 @@ class Machine:
         self.world = world
         self.keys = Keys()
         self.origins = Origins(self.keys, world.knowledge, world.holders.names)
+        self._common = Common()
         self._interpreters: dict[RankClass, Interpreter] = {}
 
     def interpreter(self, ranks: RankClass) -> Interpreter:
         """Return what executes functions as one rank class."""
         found = self._interpreters.get(ranks)
         if found is None:
-            found = self._interpreters[ranks] = Interpreter(self.world, ranks, self.keys)
+            found = self._interpreters[ranks] = Interpreter(
+                self.world, ranks, self.keys, self._common
+            )
         return found

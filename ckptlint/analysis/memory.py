@@ -21,20 +21,23 @@ from ckptlint.project import Function
 from ckptlint.questions import Asked, Questions
 
 _LONGEST = 21  # calls inside one another
-_LEVELS = 8
+_ROUNDS = 2
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class _Extent:
     """What was gone through for a result: the functions that were executed, and what else was found
-    out, each a bit; how many calls stood inside one another, how many levels; and the places at
-    which something was cut short."""
+    out, each a bit; how many calls stood inside one another; how many rounds it took, and whether
+    there were none left; whether the rank was asked for; and the places at which something was cut
+    short."""
 
     called: int = 0
     found: int = 0
     calls: int = 0
-    levels: int = 0
+    rounds: int = 0
+    spent: bool = False
+    ranked: bool = False
     cuts: set[int] = field(default_factory=set)
 
     def add(self, other: _Extent) -> None:
@@ -42,7 +45,9 @@ class _Extent:
         self.called |= other.called
         self.found |= other.found
         self.calls = max(self.calls, other.calls)
-        self.levels = max(self.levels, other.levels)
+        self.rounds = max(self.rounds, other.rounds)
+        self.spent |= other.spent
+        self.ranked |= other.ranked
         self.cuts |= other.cuts
 
 
@@ -56,32 +61,52 @@ class _Known(Generic[_T]):
     met: Met
 
 
-class Memory:
-    """Results by their keys, and what is being executed.
+class _Results:
+    """What is known, by keys; and what holds only where so many rounds are left."""
 
-    Three kinds of things are executed. A *call* ends in what it is cut short to where the function
+    def __init__(self) -> None:
+        self.full: dict[object, _Known[Any]] = {}
+        self.spent: dict[tuple[object, int], _Known[Any]] = {}
+
+
+class Common:
+    """What rank classes share: what came out without anybody asking for the rank."""
+
+    def __init__(self) -> None:
+        self.results = _Results()
+        self.bits: dict[object, int] = {}
+
+
+class Memory:
+    """Results of one rank class by their keys, and what is being executed.
+
+    Four kinds of things are executed. A *call* ends in what it is cut short to where the function
     is being executed already. What is found out *aside* has a place in the chain of calls, but is
-    no call: the value of a name. What is found out *apart* begins a chain of its own, at the next
-    level, for it is found out whatever happens to be executed when it is asked: the variables of a
-    module, what the objects of a class hold.
+    no call: the value of a name. What is found out *apart* begins a chain of its own, for it is
+    found out whatever happens to be executed when it is asked: the variables of a module. So is
+    what takes a *round*: what the objects of a class hold. Classes hold objects of one another, in
+    circles; each time around a round less is left, and where none is left nothing is known.
 
     A place is the number of things that are being executed where something begins.
     """
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, common: Common) -> None:
         self.met = Met()
         self._questions = questions
-        self._known: dict[object, _Known[Any]] = {}
-        self._partial: dict[object, _Known[Any]] = {}
-        self._until: dict[int, list[object]] = {}
-        self._bits: dict[object, int] = {}
+        self._common = common.results
+        self._own = _Results()
+        self._bits = common.bits
+        self._partial: dict[tuple[object, int], _Known[Any]] = {}
+        self._until: dict[int, list[tuple[object, int]]] = {}
         self._extent = _Extent()
         self._place = 0
-        self._calls: dict[Function, int] = {}  # being executed at this level, with their places
+        self._rounds = _ROUNDS  # left
+        self._calls: dict[
+            Function, int
+        ] = {}  # the chain of those being executed, with their places
         self._calling = 0  # the same as bits
-        self._sought: dict[object, int] = {}  # being found out at any level
+        self._sought: dict[object, int] = {}  # what is being found out in this round
         self._seeking = 0
-        self._levels: list[int] = []  # the places where levels began
 
     def call(self, key: object, function: Function, execute: Callable[[], _T], short: _T) -> _T:
         """Execute a call, or return what it is known to give; ``short`` where it is cut short."""
@@ -120,58 +145,74 @@ class Memory:
         return self._use(known)
 
     def apart(self, key: object, find: Callable[[], _T], short: Callable[[], _T]) -> _T:
-        """Find something out at the next level, or return it; what ``short`` gives where it is
-        being found out, or where there are too many levels."""
+        """Find something out whatever is being executed, or return it; what ``short`` gives where
+        it is being found out."""
         known: _Known[_T] | None = self._usable(key)
         if known is not None:
             return self._use(known)
-        place = self._sought.get(key)
-        if place is None and len(self._levels) >= _LEVELS:
-            place = self._levels[0]
-        if place is not None:
-            self._extent.cuts.add(place)
+        if key in self._sought:
+            self._extent.cuts.add(self._sought[key])
             return short()
-        outer = self._calls, self._calling
-        self._calls, self._calling = {}, 0
-        self._levels.append(self._place)
-        try:
-            with self._seek(key):
-                known = self._execute(key, find)
-        finally:
-            self._levels.pop()
-            self._calls, self._calling = outer
-        extent = known.extent
-        extent.called, extent.calls = 0, 0
-        extent.found |= self._bit(key)
-        extent.levels += 1
+        with self._chain(), self._seek(key):
+            known = self._execute(key, find)
+        known.extent.called, known.extent.calls = 0, 0
+        known.extent.found |= self._bit(key)
         return self._use(known)
 
-    def asked_again(self, key: object) -> bool:
-        """Say whether what is being found out was asked for meanwhile; forget what saw it so."""
-        place = self._sought[key]
-        if place not in self._extent.cuts:
-            return False
-        self._extent.cuts.discard(place)
-        self._forget(place)
-        return True
+    def round(self, key: object, find: Callable[[], _T], nothing: _T) -> _T:
+        """Find something out with a round less, or return it; ``nothing`` if none is left."""
+        known: _Known[_T] | None = self._usable(key)
+        if known is not None:
+            return self._use(known)
+        if not self._rounds:
+            self._extent.spent = True
+            return nothing
+        outer = self._sought, self._seeking
+        self._sought, self._seeking = {}, 0
+        try:
+            with self._chain():
+                known = self._execute(key, find, 1)
+        finally:
+            self._sought, self._seeking = outer
+        extent = known.extent
+        extent.called, extent.found, extent.calls = 0, 0, 0
+        return self._use(known)
+
+    @contextmanager
+    def _chain(self) -> Iterator[None]:
+        """Begin a chain of calls."""
+        outer = self._calls, self._calling
+        self._calls, self._calling = {}, 0
+        try:
+            yield
+        finally:
+            self._calls, self._calling = outer
+
+    def rank_was_asked(self) -> None:
+        """Note that what is being executed may come out differently for other rank classes."""
+        self._extent.ranked = True
 
     def _bit(self, task: object) -> int:
         return 1 << self._bits.setdefault(task, len(self._bits))
 
     def _usable(self, key: object) -> _Known[Any] | None:
-        known = self._known.get(key)
-        if known is None or not self._has_room(known.extent):
-            known = self._partial.get(key)
-            if known is None or not self._has_room(known.extent):
-                return None
-        return known
+        for results in (self._common, self._own):
+            known = results.full.get(key)
+            if known is not None and self._has_room(known.extent):
+                return known
+        exact = (key, self._rounds)
+        for table in (self._common.spent, self._own.spent, self._partial):
+            known = table.get(exact)
+            if known is not None and self._has_room(known.extent):
+                return known
+        return None
 
     def _has_room(self, extent: _Extent) -> bool:
         return not (
             extent.called & self._calling
             or extent.found & self._seeking
             or len(self._calls) + extent.calls > _LONGEST
-            or len(self._levels) + extent.levels > _LEVELS
+            or extent.rounds > self._rounds
         )
 
     def _use(self, known: _Known[_T]) -> _T:
@@ -191,26 +232,34 @@ class Memory:
             self._seeking ^= bit
             del self._sought[key]
 
-    def _execute(self, key: object, execute: Callable[[], _T]) -> _Known[_T]:
+    def _execute(self, key: object, execute: Callable[[], _T], rounds: int = 0) -> _Known[_T]:
+        """Execute something with so many rounds less; remember what it gives."""
         place = self._place
         outer, met = self._extent, self.met
         self._extent, self.met = _Extent(), Met()
         self._place += 1
+        self._rounds -= rounds
         try:
             with self._questions.apart() as asked:
                 result = execute()
             known = _Known(result, self._extent, asked, self.met)
         finally:
             self._place = place
+            self._rounds += rounds
             self._extent, self.met = outer, met
             self._forget(place)
-        cuts = known.extent.cuts
-        cuts.discard(place)
-        if cuts:
-            self._partial[key] = known
-            self._until.setdefault(max(cuts), []).append(key)
+        extent = known.extent
+        extent.rounds += rounds
+        extent.cuts.discard(place)
+        exact = (key, self._rounds)
+        results = self._own if extent.ranked else self._common
+        if extent.cuts:
+            self._partial[exact] = known
+            self._until.setdefault(max(extent.cuts), []).append(exact)
+        elif extent.spent:
+            results.spent[exact] = known
         else:
-            self._known[key] = known
+            results.full[key] = known
         return known
 
     def _forget(self, place: int) -> None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from ckptlint.analysis.expressions import Evaluator
 from ckptlint.analysis.frame import Frame
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Common
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.values import (
     ClassValue,
@@ -43,8 +44,8 @@ _T = TypeVar("_T")
 class Namer(Evaluator):
     """Resolves names."""
 
-    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
-        super().__init__(world, ranks, keys)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys, common: Common) -> None:
+        super().__init__(world, ranks, keys, common)
         self.settings: Settings = {}
 
     @abstractmethod

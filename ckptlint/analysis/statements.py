@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ckptlint.analysis.calls import Caller
 from ckptlint.analysis.frame import EXIT, NEXT, RAISE, Frame, Outcome
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Common
 from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import (
     Exit,
@@ -48,8 +49,8 @@ class TooComplexError(Exception):
 class Statements(Caller):
     """Executes simple statements, if and match."""
 
-    def __init__(self, world: World, ranks: RankClass, keys: Keys) -> None:
-        super().__init__(world, ranks, keys)
+    def __init__(self, world: World, ranks: RankClass, keys: Keys, common: Common) -> None:
+        super().__init__(world, ranks, keys, common)
         self._steps = 0
 
     def execute(self, frame: Frame, body: Block) -> str:

@@ -14,6 +14,7 @@ from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.interpreter import Interpreter
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.memory import Common
 from ckptlint.analysis.met import Met
 from ckptlint.analysis.ranks import FIRST, OTHER, RankClass
 from ckptlint.analysis.sequences import Operation
@@ -88,7 +89,7 @@ def _hook(world: World, module: Module, node: ast.AST) -> Sight | None:
     """Say on which ranks a framework runs a method that it calls."""
     for function in module.functions:
         if function.node is node:
-            hook = Interpreter(world, FIRST, Keys()).hook_of(function)
+            hook = Interpreter(world, FIRST, Keys(), Common()).hook_of(function)
             return None if hook is None else Sight(_name_of(function), (hook,))
     return None
 
@@ -137,7 +138,7 @@ class _Watcher(Interpreter):
     """An interpreter that notes what ``target`` stands for whenever it comes by."""
 
     def __init__(self, world: World, ranks: RankClass, target: ast.AST) -> None:
-        super().__init__(world, ranks, Keys())
+        super().__init__(world, ranks, Keys(), Common())
         self.target = target
         self.reached: list[Operation] = []
         self._values: list[Value] = []
