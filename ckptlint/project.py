@@ -498,16 +498,40 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and everything below it, in no particular order; quicker than ``ast.walk``."""
+    """Yield a node and everything below it but operators and contexts, in no particular order;
+    quicker than ``ast.walk``."""
     pending = [node]
     while pending:
         node = pending.pop()
         yield node
-        for value in vars(node).values():
-            if isinstance(value, ast.AST):
-                pending.append(value)
-            elif isinstance(value, list):
-                pending.extend(item for item in value if isinstance(item, ast.AST))
+        pending += children(node)
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each kind of node that may hold others of interest."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        leaves = _LEAVES | ({"value"} if kind is ast.Constant else set())
+        found = self[kind] = tuple(name for name in kind._fields if name not in leaves)
+        return found
+
+
+_LEAVES = {"arg", "asname", "attr", "ctx", "id", "kind", "level", "module", "name", "op", "ops"} | {
+    "type_comment"
+}
+_FIELDS = _Fields()
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return what stands right below a node, but operators and contexts."""
+    found: list[ast.AST] = []
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
 
 
 def every_statement(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

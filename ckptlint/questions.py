@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+_FEW = 8  # questions
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
@@ -29,6 +30,14 @@ class Asked:
     def __init__(self) -> None:
         self.own: set[str] = set()
         self.others: set[Asked] = set()
+
+    def take(self, other: Asked) -> None:
+        """Note that an answer was used for which other questions were asked; few are copied, so
+        that there are not very many collections to go through."""
+        if other.others or len(other.own) > _FEW:
+            self.others.add(other)
+        else:
+            self.own |= other.own
 
     def all(self) -> frozenset[str]:
         """Return every question, at any depth."""
@@ -60,7 +69,7 @@ class Questions:
 
     def use(self, asked: Asked) -> None:
         """Note that an answer was used for which other questions were asked."""
-        self._open.others.add(asked)
+        self._open.take(asked)
 
     @contextmanager
     def apart(self) -> Iterator[Asked]:
@@ -69,7 +78,7 @@ class Questions:
         try:
             yield self._open
         finally:
-            outer.others.add(self._open)
+            outer.take(self._open)
             self._open = outer
 
     def remembered(self, answers: Answers[_K, _T], key: _K, find: Callable[[], _T]) -> _T:
@@ -79,5 +88,5 @@ class Questions:
             with self.apart() as asked:
                 known = answers[key] = (find(), asked)
         else:
-            self._open.others.add(known[1])
+            self._open.take(known[1])
         return known[0]

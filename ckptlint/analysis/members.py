@@ -246,8 +246,15 @@ class Members(Namer):
             return self.evaluate(frame, value)
         return self.unknown("field", frame, definition.node, name)
 
-    def bases(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
-        """Yield a class of the project and its bases in the project, nearest first."""
+    def bases(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
+        """Return a class of the project and its bases in the project, nearest first."""
+        return self.memory.aside(
+            (definition, "ancestry"),
+            lambda: tuple(self._find_ancestry(definition)),
+            lambda: (definition,),
+        )
+
+    def _find_ancestry(self, definition: ClassDefinition) -> Iterator[ClassDefinition]:
         seen: set[ClassDefinition] = set()
         queue = [definition]
         while queue:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from ckptlint.knowledge import AMBIGUOUS
-from ckptlint.project import ClassDefinition, Function, Import, Module
+from ckptlint.project import ClassDefinition, Function, Import, Module, children
 from ckptlint.questions import Answers, Questions
 from ckptlint.source import Source
 
@@ -172,11 +172,7 @@ class Mentions:
                 continue
             elif isinstance(current, ast.keyword) and current.arg is not None:
                 strings.add(current.arg)
-            for value in vars(current).values():
-                if isinstance(value, ast.AST):
-                    stack.append(value)
-                elif isinstance(value, list):
-                    stack.extend(item for item in value if isinstance(item, ast.AST))
+            stack += children(current)
         self.names = frozenset(names)
         self.attributes = frozenset(attributes)
         self.strings = frozenset(strings)
@@ -238,6 +234,7 @@ class Reach:
         self._views = views
         self._seeds = seeds
         self._leads: Answers[tuple[Module, str], bool] = {}
+        self._mentioned: Answers[tuple[Module, ast.AST], bool] = {}
         self._known: Answers[Function, bool] = {}
 
     def mentioned(self, module: Module, node: ast.AST) -> bool:
@@ -245,7 +242,11 @@ class Reach:
         said = self._views.mentions(node)
         if said.any_of(self._seeds):
             return True
-        return any(self.leads(module, name) for name in said.names | said.attributes)
+        return module.project.questions.remembered(
+            self._mentioned,
+            (module, node),
+            lambda: any(self.leads(module, name) for name in said.names | said.attributes),
+        )
 
     def named(self, node: ast.AST) -> bool:
         """Say whether a piece of syntax mentions one of the identifiers itself."""
