@@ -16,14 +16,17 @@ TURNS = "how many turns of the loop fall to this rank"
 
 
 def share_of_range(keys: Keys, arguments: Sequence[Value]) -> Divergent | None:
-    """Return the mark of a range that begins, or ends, at the number of the rank."""
+    """Return the mark of a range that begins, or ends, at the number of the rank.
+
+    Without a step it has to be the rank for certain: what is called ``rank`` may be a matrix's.
+    """
     match arguments:
         case [stop]:
-            return _SHARE if _is_rank(stop) else None
-        case [start, stop, *step] if _is_rank(start) != _is_rank(stop):
-            if step and _is_rank(start) and _is_multiple(keys, stop, step[0]):
-                return None
-            return _SHARE
+            return _SHARE if _is_rank(stop, certain=True) else None
+        case [start, stop]:
+            return _SHARE if _is_rank(start, True) != _is_rank(stop, True) else None
+        case [start, stop, step] if _is_rank(start) and not _is_rank(stop):
+            return None if _is_multiple(keys, stop, step) else _SHARE
     return None
 
 
@@ -32,14 +35,16 @@ def share_of_slice(start: Value, stop: Value, step: Value) -> Divergent | None:
     return _SHARE if _is_rank(start) and stop == NONE and step != NONE else None
 
 
-def _is_rank(value: Value) -> bool:
-    """Say whether a value is a number that is known to depend on the rank."""
+def _is_rank(value: Value, certain: bool = False) -> bool:
+    """Say whether a value is a number that is known to depend on the rank, by more than its name
+    where that has to be ``certain``."""
     leaves = value.leaves if isinstance(value, Choice) else (value,)
     return any(
         isinstance(leaf, Const)
         and type(leaf.value) is int
         and leaf.rank is not None
         and leaf.rank.exact
+        and (leaf.rank.certain or not certain)
         for leaf in leaves
     )
 

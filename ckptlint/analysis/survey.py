@@ -24,6 +24,7 @@ from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
 from ckptlint.analysis.seen import Entry, Looked, Means, Seen, joined, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
+from ckptlint.analysis.steps import sites
 from ckptlint.analysis.values import NONE, Instance, Site
 from ckptlint.project import ClassDefinition, Function, Module, last_name
 
@@ -394,19 +395,19 @@ class _Surveyor:
         return any(site.node not in followed for site, _ in self.world.callers(entry.function))
 
     def _balanced(self, seen: Seen, divergence: Divergence) -> bool:
-        """Say whether the function has callers, and every one of them has the other half.
+        """Say whether callers get to what the ranks do apart, and every one has the other half.
 
         What ranks disagree on has no other half.
         """
         if divergence.kind == "divergent":
             return False
         wanted = _site_keys([divergence])
-        called = False
+        reached = False
         for caller in self._callers(seen.entry):
             if wanted & _site_keys(caller.divergences):
                 return False
-            called = True
-        return called
+            reached = reached or any(wanted & sites(trace) for trace in caller.traces.values())
+        return reached
 
     def _callers(self, entry: Entry) -> Iterator[Seen]:
         """Yield the functions of the project that run a function, those of this file first."""

@@ -1,14 +1,17 @@
-"""One rank loads a state and the others never hear of it.
+"""One rank loads a state and the others never hear of it, or are waited for.
 
 ## What it does
 
-Finds `load_state_dict` under a rank test with no collective after it that could bring the weights
-to the other ranks.
+Finds loads that every rank must call, and that a rank test keeps from some of them: DeepSpeed's
+`load_checkpoint`, Accelerate's `load_state`, `torch.distributed.checkpoint.load`, a Lightning
+`Fabric.load`. And `load_state_dict` under a rank test with no collective after it that could bring
+the weights to the other ranks.
 
 ## Why is this bad?
 
-The ranks go on with different weights. Gradients are averaged, weights are not: nothing hangs,
-the loss looks plausible, and the model that is saved in the end is not the one that was trained.
+A collective load waits for the ranks that do not come. Behind a local one the ranks go on with
+different weights. Gradients are averaged, weights are not: nothing hangs, the loss looks
+plausible, and the model that is saved in the end is not the one that was trained.
 
 ## Example
 
@@ -43,8 +46,9 @@ Or let every rank load.
 
 ## Fix safety
 
-The fix takes the load out of the test for rank 0, with what makes its argument there, so that
-every rank loads. It is unsafe: every rank has to be able to read the file, and to hold it.
+A collective load is taken out of the test as a collective save is (CKP101). Of a local one the fix
+takes the load out of the test for rank 0, with what makes its argument there, so that every rank
+loads. That is unsafe: every rank has to be able to read the file, and to hold it.
 
 ## Known limits
 
@@ -64,6 +68,7 @@ from collections.abc import Iterable
 
 from ckptlint.api import (
     Confidence,
+    Fault,
     FileFault,
     Finding,
     Knowledge,
@@ -71,6 +76,7 @@ from ckptlint.api import (
     Rule,
     Severity,
     load_everywhere,
+    split_guard,
 )
 
 RULE = Rule(
@@ -78,10 +84,23 @@ RULE = Rule(
     name="checkpoint-loaded-on-some-ranks",
     since="0.1.0",
     severity=Severity.ERROR,
-    confidence=Confidence.LIKELY,
+    confidence=Confidence.CERTAIN,
     fix="sometimes",
     page=__doc__,
 )
+
+
+def check(fault: Fault) -> Finding | None:
+    """Report a collective load under a rank test."""
+    if fault.divergence.kind not in ("test", "context") or fault.call.effect != "load":
+        return None
+    message = f"{fault.reaches} {fault.operation}{fault.chain}; {fault.consequence}"
+    return fault.finding(RULE, message, fault.call.fix or "call it on every rank")
+
+
+def fix(fault: Fault, knowledge: Knowledge) -> Iterable[Proposal]:
+    """Take the call out of the rank test."""
+    return split_guard(fault, knowledge)
 
 
 def check_files(fault: FileFault) -> Finding | None:
@@ -92,7 +111,8 @@ def check_files(fault: FileFault) -> Finding | None:
         f"only rank 0 reaches {fault.operation}{fault.chain}, and nothing sends the state to the "
         "other ranks afterwards"
     )
-    confidence = fault.confidence if fault.local else Confidence.POSSIBLE
+    most = Confidence.LIKELY if fault.local else Confidence.POSSIBLE
+    confidence = min(fault.confidence, most, key=lambda level: level.level)
     help_ = "load on every rank, or broadcast what rank 0 has loaded"
     return fault.finding(RULE, message, help_, confidence)
 
