@@ -19,25 +19,26 @@ _WAITS = re.compile(
 
 
 def shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
-    """Return the collectives that each function on the way makes itself, in order."""
-    made: dict[object, list[object]] = defaultdict(list)
+    """Return the collectives that each function on the way makes itself, in order: once what is
+    reached in several ways."""
+    made: dict[object, dict[object, object]] = defaultdict(dict)
     for visit in found:
         if isinstance(visit.item, Operation):
-            made[places(visit.chain)].append(visit.item.shape)
-    return made
+            made[places(visit.chain)].setdefault(visit.key, visit.item.shape)
+    return {chain: list(shapes.values()) for chain, shapes in made.items()}
 
 
 def counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> list[int]:
     """Return for each visit how many collectives in which ranks meet come before it.
 
-    One that is reached in several ways is met in one of them.
+    One that is reached in several ways is met in one of them, and not where no run reaches both.
     """
     before: list[int] = []
-    met: set[object] = set()
+    met: list[Visit] = []
     for visit in found:
-        before.append(len(met))
+        before.append(len({each.key for each in met if not each.contradicts(visit)}))
         if isinstance(visit.item, Operation) and meets(visit):
-            met.add(visit.key)
+            met.append(visit)
     return before
 
 
