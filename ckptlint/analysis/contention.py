@@ -9,7 +9,7 @@ from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import Access
 from ckptlint.analysis.visits import Visit
 
-FileKind = Literal["all", "two", "node", "order", "path", "load", "root", "shard", "state"]
+FileKind = Literal["all", "two", "node", "order", "parts", "path", "load", "root", "shard", "state"]
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,13 @@ class Contention:
     """Ranks get in each other's way at ``visit``.
 
     ``kind``: ``all`` ranks do what one should, or ``two`` do; the first rank of each ``node`` does;
-    no ``order`` between it and ``other``; the ``path`` of a collective differs by its ``origins``;
-    a ``load`` on some ranks only; what only the ``root`` has is used by others; a ``shard`` or a
-    ``state`` of one rank is saved for all. ``shown`` says that the function itself tells ranks
-    apart or communicates; when it is false only its surroundings do. ``meeting`` is a collective
-    that all ranks reach, which shows that all of them get there;
-    ``reason`` says what is incomplete in what is written or used, with ``backends`` where one of
-    them is in use only.
+    no ``order`` between it and ``other``, or none between the ``parts`` of all ranks and who uses
+    them; the ``path`` of a collective differs by its ``origins``; a ``load`` on some ranks only;
+    what only the ``root`` has is used by others; a ``shard`` or a ``state`` of one rank is saved
+    for all. ``shown`` says that the function itself tells ranks apart or communicates; when it is
+    false only its surroundings do. ``meeting`` is a collective that all ranks reach, which shows
+    that all of them get there; ``reason`` says what is incomplete in what is written or used, with
+    ``backends`` where one of them is in use only.
     """
 
     kind: FileKind

@@ -15,6 +15,7 @@ from typing import Literal
 from ckptlint.analysis.contention import Contention, changes, races
 from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
+from ckptlint.analysis.merging import merged
 from ckptlint.analysis.origins import HELD, NAMED, RANKS, RESULT, SHARE, Origins, words_of
 from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, SECOND, RankClass
 from ckptlint.analysis.sequences import Access, Operation, Scope, Trace
@@ -47,7 +48,9 @@ def contentions(
     seen = {ranks: visits(trace) for ranks, trace in traces.items()}
     comparison = _Comparison(seen, tells, keys, origins)
     found: dict[tuple[object, ...], Contention] = {}
-    for contention in (*comparison.run(), *partial(seen[FIRST], seen[OTHER], keys, origins)):
+    first, rest = seen[FIRST], seen[OTHER]
+    others = (*merged(first, rest), *partial(first, rest, keys, origins))
+    for contention in (*comparison.run(), *others):
         found.setdefault(contention.key, contention)
     return list(found.values())
 

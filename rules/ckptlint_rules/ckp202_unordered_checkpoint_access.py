@@ -3,7 +3,8 @@
 ## What it does
 
 Finds a file that rank 0 writes, creates, renames or deletes under a rank test, and that other ranks
-read, test for or change without a collective between the two.
+read, test for or change without a collective between the two. Finds also, as *possible*, a rank
+that puts together the files of all ranks before it has waited for them.
 
 ## Why is this bad?
 
@@ -47,7 +48,8 @@ there or of the rank test. It is unsafe: where a caller keeps ranks away, the ba
 
 ## Known limits
 
-- Two paths are the same when they were computed alike; that a folder holds a file is not seen.
+- Two paths are the same when they were computed alike; that a folder holds a file is not seen. The
+  files of all ranks are known by a loop up to the number of ranks, which goes into their names.
 - A call of unknown effect whose name speaks of waiting, exchanging or training between the two
   counts as a collective.
 
@@ -86,6 +88,13 @@ RULE = Rule(
 
 def check_files(fault: FileFault) -> Finding | None:
     """Report a use that may come before the write, or after the deletion."""
+    if fault.kind == "parts":
+        message = (
+            f"rank 0 alone reaches {fault.operation}{fault.chain} for the files of all ranks, and "
+            "has not waited for them to be written"
+        )
+        help_ = "let all ranks meet in a barrier before one of them uses what the others write"
+        return fault.finding(RULE, message, help_)
     if fault.kind != "order":
         return None
     if fault.removed:
