@@ -77,7 +77,9 @@ class Interpreter(Blocks):
 
     def run_module(self, module: Module) -> Result:
         """Execute a file as the main program."""
-        return self.memory.apart((module, "main"), lambda: self._run_main(module), lambda: _NOTHING)
+        return self.memory.apart(
+            ("program", module), lambda: self._run_main(module), lambda: _NOTHING
+        )
 
     def _run_main(self, module: Module) -> Result:
         frame = Frame(module, None, shared=set(self.world.setters(module)))
@@ -101,7 +103,7 @@ class Interpreter(Blocks):
             return self._frames[module].variables if module in self._frames else {}
 
         return self.memory.apart(
-            module,
+            ("variables", module),
             partial(self.apart_from_settings, lambda: self._find_variables(module)),
             so_far,
         )
@@ -121,7 +123,7 @@ class Interpreter(Blocks):
         """Return the attributes of self that a method sets, whatever its arguments."""
         definition = instance.definition
         contents: Contents = self.memory.round(
-            definition,
+            ("contents", definition),
             partial(self.apart_from_settings, lambda: self._find_contents(definition)),
             {},
         )

@@ -249,7 +249,7 @@ class Members(Namer):
     def bases(self, definition: ClassDefinition) -> tuple[ClassDefinition, ...]:
         """Return a class of the project and its bases in the project, nearest first."""
         return self.memory.aside(
-            (definition, "ancestry"),
+            ("ancestry", definition),
             lambda: tuple(self._find_ancestry(definition)),
             lambda: (definition,),
         )
@@ -279,7 +279,7 @@ class Members(Namer):
     def base_values(self, definition: ClassDefinition) -> tuple[Value, ...]:
         """Return what stands for the bases of a class."""
         return self.memory.aside(
-            (definition, "bases"),
+            ("bases", definition),
             partial(self.apart_from_settings, lambda: self._find_bases(definition)),
             tuple,  # a class that is its own base ends here
         )

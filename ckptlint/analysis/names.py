@@ -116,7 +116,7 @@ class Namer(Evaluator):
             return ClassValue(symbol)
         if symbol is not None:
             value = self.memory.aside(
-                (module, name),
+                ("name", module, name),
                 partial(self.apart_from_settings, lambda: self._defined(module, symbol)),
                 lambda: None,  # modules that import each other in a circle
             )

@@ -287,15 +287,43 @@ class _Surveyor:
         return function.owner is not None and function.name in self.world.knowledge.rank_hooks
 
     def heirs(self, entry: Entry) -> Iterable[ClassDefinition]:
-        """Return the classes that inherit a method unchanged."""
+        """Return the classes that inherit a method unchanged, but not what it does."""
         method = entry.function
         if method is None or method.owner is None or not self.world.descendants(method.owner):
             return ()
+        return [
+            heir
+            for heir in self._inheriting(method, method.owner)
+            if self._alters(heir, method, method.owner)
+        ]
+
+    def _alters(self, heir: ClassDefinition, method: Function, owner: ClassDefinition) -> bool:
+        """Say whether a class gives a method that it inherits other things to do, or to ask for."""
+        bases = self.machine.interpreter(FIRST).bases
+        old, classes = bases(owner), bases(heir)
+        new = [each for each in classes if each not in old]
+        said: set[str] = set()
+        pending = [method]
+        while pending:
+            names = self.world.mentions(pending.pop().node).attributes - said
+            said |= names
+            pending += [
+                each.methods[name] for name in names for each in classes if name in each.methods
+            ]
+        return any(
+            name in each.fields
+            or name in each.writers
+            or (name in each.methods and self.world.matters(each.module, each.methods[name].node))
+            for each in new
+            for name in said
+        )
+
+    def _inheriting(self, method: Function, owner: ClassDefinition) -> Iterable[ClassDefinition]:
         found: dict[ClassDefinition, None] = {}
-        pending = [method.owner]
+        pending = [owner]
         while pending:
             for heir in self.world.heirs(pending.pop()):
-                new = heir is not method.owner and heir not in found
+                new = heir is not owner and heir not in found
                 if new and method.name not in heir.methods:
                     found[heir] = None
                     pending.append(heir)

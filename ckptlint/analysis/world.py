@@ -134,6 +134,15 @@ class World:
                 return _EXECUTED
         return Digest(True, frozenset(loads), frozenset(stores))
 
+    def matters(self, module: Module, node: ast.AST) -> bool:
+        """Say whether executing this may tell ranks apart, communicate, or change a file."""
+        return (
+            self.gives(module, node)
+            or self.writes(module, node)
+            or self.tests(module, node)
+            or self._tells(module, node)
+        )
+
     def _tells(self, module: Module, node: ast.AST) -> bool:
         return (
             self._telling.mentioned(module, node)
