@@ -57,8 +57,12 @@ def mapped(work: Callable[[_T], _R], things: Sequence[_T], jobs: int) -> list[_R
 
 
 def _gathered(workers: Sequence[_Worker], count: int) -> Iterator[tuple[int, Any]]:
-    """Hand out the numbers below ``count``, one to each worker at a time; yield what comes back."""
-    waiting = iter(range(count))
+    """Hand out the numbers below ``count``, one to each worker at a time; yield what comes back.
+
+    Where something goes wrong no more is handed out; what went wrong first in order is raised.
+    """
+    waiting: Iterator[int] = iter(range(count))
+    errors: dict[int, Exception] = {}
     with selectors.DefaultSelector() as selector:
         for worker in workers:
             if _ordered(worker, waiting):
@@ -67,11 +71,15 @@ def _gathered(workers: Sequence[_Worker], count: int) -> Iterator[tuple[int, Any
             for key, _ in selector.select():
                 worker = key.data
                 index, result, error = _received(worker.results)
-                if error is not None:
-                    raise error
-                yield index, result
+                if error is None:
+                    yield index, result
+                else:
+                    errors[index] = error
+                    waiting = iter(())
                 if not _ordered(worker, waiting):
                     selector.unregister(worker.results)
+    if errors:
+        raise errors[min(errors)]
 
 
 def _ordered(worker: _Worker, waiting: Iterator[int]) -> bool:
