@@ -111,12 +111,12 @@ class Interpreter(Blocks):
     def _find_variables(self, module: Module) -> Mapping[str, Value]:
         frame = Frame(module, None, shared=set(self.world.setters(module)))
         frame.variables["__name__"] = Const(module.source.path.stem)
-        self._frames[module] = frame
+        outer, self._frames = self._frames, {**self._frames, module: frame}
         try:
             with self._counting():
                 self.execute(frame, module.tree.body)
         finally:
-            del self._frames[module]
+            self._frames = outer
         return frame.variables
 
     def written(self, method: Function, instance: Instance) -> Mapping[str, Value]:
