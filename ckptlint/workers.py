@@ -12,7 +12,8 @@ import pickle
 import selectors
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -59,9 +60,14 @@ def mapped(work: Callable[[_T], _R], things: Sequence[_T], jobs: int) -> list[_R
 def _gathered(workers: Sequence[_Worker], count: int) -> Iterator[tuple[int, Any]]:
     """Hand out the numbers below ``count``, one to each worker at a time; yield what comes back.
 
-    Where something goes wrong no more is handed out; what went wrong first in order is raised.
+    Each has a stretch of its own: what stands side by side has much in common, which is found out
+    once then. Who is done with his takes the last of the longest.
+    Where something goes wrong only what comes before it is handed out still: what goes wrong first
+    in order is raised.
     """
-    waiting: Iterator[int] = iter(range(count))
+    share = -(-count // len(workers))
+    stretches = [deque(range(i, min(i + share, count))) for i in range(0, count, share)]
+    waiting = {w: stretches[i] if i < len(stretches) else deque() for i, w in enumerate(workers)}
     errors: dict[int, Exception] = {}
     with selectors.DefaultSelector() as selector:
         for worker in workers:
@@ -75,17 +81,20 @@ def _gathered(workers: Sequence[_Worker], count: int) -> Iterator[tuple[int, Any
                     yield index, result
                 else:
                     errors[index] = error
-                    waiting = iter(())
+                    for stretch in stretches:
+                        while stretch and stretch[-1] > index:
+                            stretch.pop()
                 if not _ordered(worker, waiting):
                     selector.unregister(worker.results)
     if errors:
         raise errors[min(errors)]
 
 
-def _ordered(worker: _Worker, waiting: Iterator[int]) -> bool:
-    index = next(waiting, None)
-    if index is None:
+def _ordered(worker: _Worker, waiting: Mapping[_Worker, deque[int]]) -> bool:
+    longest = max(waiting.values(), key=len)
+    if not longest:
         return False
+    index = waiting[worker].popleft() if waiting[worker] else longest.pop()
     try:
         worker.orders.write(index.to_bytes(_LENGTH, "big"))
     except BrokenPipeError:
