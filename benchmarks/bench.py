@@ -158,8 +158,9 @@ def projects(tree: Path, parts: tuple[str, ...]) -> Iterator[None]:
 @contextmanager
 def edited(tree: Path, parts: tuple[str, ...]) -> Iterator[None]:
     """Give one file that tests the rank another line at its end, for a while."""
-    files = (path for part in parts for path in sorted((tree / part).rglob("*.py")))
-    path = next(path for path in files if b"is_main_process" in path.read_bytes())
+    files = [path for part in parts for path in sorted((tree / part).rglob("*.py"))]
+    tests = (b"is_main_process", b"get_rank")
+    path = next(path for test in tests for path in files if test in path.read_bytes())
     before = path.read_bytes()
     path.write_bytes(before + b"\n_MARKED = 1\n")
     time.sleep(_SETTLING)
