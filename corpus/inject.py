@@ -27,6 +27,7 @@ from fetch import listed
 
 import ckptlint_rules
 from ckptlint.analysis.holders import Holders
+from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.ranks import FIRST, OTHER
 from ckptlint.analysis.sequences import Branch, Item, Loop, Operation, Scope, Trace
 from ckptlint.analysis.survey import Watched, watch
@@ -93,23 +94,23 @@ def places(package: Package) -> Iterator[Place]:
     project = Project(package.sources, package.folder)
     knowledge = Knowledge(FACTS, {})
     holders = Holders(project, knowledge)
-    world = World(project, knowledge, holders)
+    machine = Machine(World(project, knowledge, holders))
     found: dict[Place, None] = {}
     for source in sorted(holders.looked_at, key=lambda source: source.display):
-        for seen in _watched(world, project.module(source)):
+        for seen in _watched(machine, project.module(source)):
             first, other = seen.traces.get(FIRST), seen.traces.get(OTHER)
             if first is not None and other is not None and first.shape == other.shape:
-                found.update(dict.fromkeys(_in_function(package, world, first, other)))
+                found.update(dict.fromkeys(_in_function(package, machine.world, first, other)))
     yield from found
 
 
-def _watched(world: World, module: Module) -> Iterable[Watched]:
+def _watched(machine: Machine, module: Module) -> Iterable[Watched]:
     """Look at the functions of a file into which something comes that communicates."""
 
     def wanted(_: str, node: ast.AST) -> bool:
-        return node is not module.tree and world.gives(module, node)
+        return node is not module.tree and machine.world.gives(module, node)
 
-    return watch(world, module, wanted)
+    return watch(machine, module, wanted)
 
 
 def _in_function(package: Package, world: World, first: Trace, other: Trace) -> Iterator[Place]:
