@@ -78,7 +78,10 @@ def run_step(
     programs = tmp_path / "bin"
     programs.mkdir(exist_ok=True)
     if not (programs / "python").exists():
-        (programs / "python").symlink_to(sys.executable)
+        # A link would not be the python of its environment, and find what is installed elsewhere.
+        start = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+        (programs / "python").write_text(start, encoding="utf-8")
+        (programs / "python").chmod(0o755)
     kept = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
