@@ -75,6 +75,7 @@ class Common:
     def __init__(self) -> None:
         self.results = _Results()
         self.bits: dict[object, int] = {}
+        self.count = 0  # of what all rank classes have remembered
 
 
 class Memory:
@@ -93,6 +94,7 @@ class Memory:
     def __init__(self, questions: Questions, common: Common) -> None:
         self.met = Met()
         self._questions = questions
+        self._shared = common
         self._common = common.results
         self._own = _Results()
         self._bits = common.bits
@@ -251,6 +253,7 @@ class Memory:
         extent.rounds += rounds
         extent.cuts.discard(place)
         exact = (key, self._rounds)
+        self._shared.count += 1
         results = self._own if extent.ranked else self._common
         if extent.cuts:
             self._partial[exact] = known

@@ -190,6 +190,7 @@ class _Surveyor:
         also: Mapping[tuple[str, str], Looked] | None = None,
         only: Collection[tuple[str, str]] | None = None,
     ) -> None:
+        machine.begin()
         self.machine = machine
         self.world = machine.world
         self.only = only
