@@ -516,9 +516,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
         return found
 
 
-_LEAVES = {"arg", "asname", "attr", "ctx", "id", "kind", "level", "module", "name", "op", "ops"} | {
-    "type_comment"
-}
+_LEAVES = {"arg", "asname", "attr", "ctx", "id", "kind", "level", "module", "name", "op", "ops"}
 _FIELDS = _Fields()
 
 

@@ -94,10 +94,8 @@ class Memory:
     def __init__(self, questions: Questions, common: Common) -> None:
         self.met = Met()
         self._questions = questions
-        self._shared = common
-        self._common = common.results
+        self._common = common
         self._own = _Results()
-        self._bits = common.bits
         self._partial: dict[tuple[object, int], _Known[Any]] = {}
         self._until: dict[int, list[tuple[object, int]]] = {}
         self._extent = _Extent()
@@ -134,6 +132,20 @@ class Memory:
 
     def aside(self, key: object, find: Callable[[], _T], short: Callable[[], _T]) -> _T:
         """Find something out, or return it; what ``short`` gives where it is being found out."""
+        return self._once(key, find, short, self._execute)
+
+    def apart(self, key: object, find: Callable[[], _T], short: Callable[[], _T]) -> _T:
+        """Find something out whatever is being executed, or return it; what ``short`` gives where
+        it is being found out."""
+        return self._once(key, find, short, self._execute_apart)
+
+    def _once(
+        self,
+        key: object,
+        find: Callable[[], _T],
+        short: Callable[[], _T],
+        execute: Callable[[object, Callable[[], _T]], _Known[_T]],
+    ) -> _T:
         known: _Known[_T] | None = self._usable(key)
         if known is not None:
             return self._use(known)
@@ -141,22 +153,7 @@ class Memory:
             self._extent.cuts.add(self._sought[key])
             return short()
         with self._seek(key):
-            known = self._execute(key, find)
-        known.extent.found |= self._bit(key)
-        return self._use(known)
-
-    def apart(self, key: object, find: Callable[[], _T], short: Callable[[], _T]) -> _T:
-        """Find something out whatever is being executed, or return it; what ``short`` gives where
-        it is being found out."""
-        known: _Known[_T] | None = self._usable(key)
-        if known is not None:
-            return self._use(known)
-        if key in self._sought:
-            self._extent.cuts.add(self._sought[key])
-            return short()
-        with self._chain(), self._seek(key):
-            known = self._execute(key, find)
-        known.extent.called, known.extent.calls = 0, 0
+            known = execute(key, find)
         known.extent.found |= self._bit(key)
         return self._use(known)
 
@@ -171,38 +168,37 @@ class Memory:
         outer = self._sought, self._seeking
         self._sought, self._seeking = {}, 0
         try:
-            with self._chain():
-                known = self._execute(key, find, 1)
+            known = self._execute_apart(key, find, 1)
         finally:
             self._sought, self._seeking = outer
-        extent = known.extent
-        extent.called, extent.found, extent.calls = 0, 0, 0
+        known.extent.found = 0
         return self._use(known)
 
-    @contextmanager
-    def _chain(self) -> Iterator[None]:
-        """Begin a chain of calls."""
+    def _execute_apart(self, key: object, find: Callable[[], _T], rounds: int = 0) -> _Known[_T]:
+        """Execute something in a chain of calls of its own."""
         outer = self._calls, self._calling
         self._calls, self._calling = {}, 0
         try:
-            yield
+            known = self._execute(key, find, rounds)
         finally:
             self._calls, self._calling = outer
+        known.extent.called, known.extent.calls = 0, 0
+        return known
 
     def rank_was_asked(self) -> None:
         """Note that what is being executed may come out differently for other rank classes."""
         self._extent.ranked = True
 
     def _bit(self, task: object) -> int:
-        return 1 << self._bits.setdefault(task, len(self._bits))
+        return 1 << self._common.bits.setdefault(task, len(self._common.bits))
 
     def _usable(self, key: object) -> _Known[Any] | None:
-        for results in (self._common, self._own):
+        for results in (self._common.results, self._own):
             known = results.full.get(key)
             if known is not None and self._has_room(known.extent):
                 return known
         exact = (key, self._rounds)
-        for table in (self._common.spent, self._own.spent, self._partial):
+        for table in (self._common.results.spent, self._own.spent, self._partial):
             known = table.get(exact)
             if known is not None and self._has_room(known.extent):
                 return known
@@ -253,8 +249,8 @@ class Memory:
         extent.rounds += rounds
         extent.cuts.discard(place)
         exact = (key, self._rounds)
-        self._shared.count += 1
-        results = self._own if extent.ranked else self._common
+        self._common.count += 1
+        results = self._own if extent.ranked else self._common.results
         if extent.cuts:
             self._partial[exact] = known
             self._until.setdefault(max(extent.cuts), []).append(exact)
