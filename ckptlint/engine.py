@@ -22,7 +22,7 @@ from ckptlint.plain import fix_from
 from ckptlint.project import Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.source import Source
-from ckptlint.trial import Identity
+from ckptlint.trial import Before, Identity
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 20_000
@@ -134,12 +134,16 @@ class _Analysis:
                 found.update({fault: fix_from(kept[fault]) for fault in faults})
             else:
                 new.append(source)
-        looked = {
-            (source.display, name): each
-            for source, result in (results.items() if new else ())
-            for name, each in result.looked.items()
-        }
-        work = self._apart(lambda s: self.examiner.fixes(s, wanted[s], looked, before), new)
+        known = Before(
+            {
+                (s.display, name): each
+                for s, r in results.items()
+                for name, each in r.looked.items()
+            },
+            before,
+            {s.display: Counter(_identities(r.told)) for s, r in results.items()},
+        )
+        work = self._apart(lambda s: self.examiner.fixes(s, wanted[s], known), new)
         for source, new_fixes in zip(new, work, strict=True):
             plain = [[*fault, fix and asdict(fix)] for fault, fix in new_fixes.result.items()]
             self.memo.keep(f"fixes {source.display}", plain, new_fixes.questions)
@@ -161,6 +165,10 @@ class _Analysis:
             for outlines in (*(each.outlines for each in found), self.examiner.outlines()):
                 self.request.store.outlines.update(outlines)
         return found
+
+
+def _identities(told: Iterable[Told]) -> Iterator[Identity]:
+    return (finding.identity for each in told for finding in each.plain)
 
 
 def _ran(source: Source, result: Examined, former: Any) -> set[str]:

@@ -6,7 +6,6 @@ no order, can be found out in another process, and can be kept.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
@@ -30,7 +29,7 @@ from ckptlint.project import TORN, Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.siblings import Siblings
 from ckptlint.source import Source
-from ckptlint.trial import Identity, Trials
+from ckptlint.trial import Before, Trials
 from ckptlint_rules import RULES
 
 _T = TypeVar("_T")
@@ -142,11 +141,11 @@ class Examiner:
         """Look at one file (raises SourceError)."""
         with self.project.questions.apart() as asked:
             module = self.project.module(source)
-            result = survey(self._machine, [module])
+            result = survey(self._machine, module)
             told = [*self._told(self._machine.world, result, self._codes)]
             if _FAILURES in self.request.codes:
                 failing = self._failing
-                told += self._told(failing.world, survey(failing, [module]), (_FAILURES,))
+                told += self._told(failing.world, survey(failing, module), (_FAILURES,))
         complaints = (
             not_analysed(
                 each.site.module.source.display,
@@ -182,20 +181,15 @@ class Examiner:
         self,
         source: Source,
         wanted: Wanted,
-        looked: Mapping[tuple[str, str], Looked],
-        before: Counter[Identity],
+        before: Before,
     ) -> Found[Fixes]:
-        """Look at a file once more, and return what cures some of the faults that it told.
-
-        ``looked`` are the functions of all files that were looked at, ``before`` counts what was
-        found in them.
-        """
+        """Look at a file once more, and return what cures some of the faults that it told."""
         with self.project.questions.apart() as asked:
-            trials = Trials(self._machine.world, looked, before, self._judged)
+            trials = Trials(self._machine.world, before, self._judged)
             fixes = {
                 (key, code): trials.first(self._proposals(fault, code), fault, finding)
                 for key, _, fault in self._faults(
-                    survey(self._machine, [self.project.module(source)])
+                    survey(self._machine, self.project.module(source))
                 )
                 for code, finding in _findings(fault, self._codes)
                 if (key, code) in wanted

@@ -10,34 +10,40 @@ from typing import TypeGuard
 
 from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.seen import Looked
-from ckptlint.analysis.survey import Survey, survey
+from ckptlint.analysis.survey import Survey, joined, survey
 from ckptlint.analysis.world import World
 from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
 from ckptlint.finding import Edit, Finding, Fix
 from ckptlint.fixing import Proposal
-from ckptlint.project import FunctionNode, Project
+from ckptlint.project import FunctionNode, Module, Project
 from ckptlint.source import Source, SourceError
 
 Judge = Callable[[Survey], Iterable[Finding]]
-
-
 Identity = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is known of a project as it is.
+
+    ``looked`` are the functions that were looked at, by file and name; ``found`` counts what is
+    told, and ``by_file`` what looking at each file told by itself, of which some is the same.
+    """
+
+    looked: Mapping[tuple[str, str], Looked]
+    found: Counter[Identity]
+    by_file: Mapping[str, Counter[Identity]]
 
 
 @dataclass
 class Trials:
-    """Tries fixes on one analysed project.
-
-    ``looked`` are the functions of the project that were looked at as they are, by file and name,
-    and ``before`` counts what was found in them; ``judge`` turns a survey into findings.
-    """
+    """Tries fixes on one analysed project; ``judge`` turns a survey into findings."""
 
     world: World
-    looked: Mapping[tuple[str, str], Looked]
-    before: Counter[Identity]
+    before: Before
     judge: Judge
-    _known: dict[tuple[Edit, ...], Survey | None] = field(default_factory=dict)
+    _known: dict[object, Survey | None] = field(default_factory=dict)
 
     def first(
         self, proposals: Iterable[Proposal], fault: Fault | FileFault, finding: Finding
@@ -49,16 +55,16 @@ class Trials:
         return None
 
     def _holds(self, proposal: Proposal, fault: Fault | FileFault, finding: Finding) -> bool:
-        if proposal.edits not in self._known:
-            self._known[proposal.edits] = self._rewritten(proposal, isinstance(fault, Fault))
-        after = self._known[proposal.edits]
+        trial = (proposal.edits, proposal.replaces, fault.present, isinstance(fault, Fault))
+        if trial not in self._known:
+            self._known[trial] = self._rewritten(proposal, fault)
+        after = self._known[trial]
         if after is None:
             return False
-        looked_at = {path for path, _ in after.looked} | {edit.span.path for edit in proposal.edits}
-        before = Counter({f: n for f, n in self.before.items() if f[1] in looked_at})
         left = Counter(found.identity for found in self.judge(after))
-        gone = left[finding.identity] < before[finding.identity]
-        return gone and not left - before and (proposal.replaces or self._same(after, fault))
+        looked_at = {path for path, _ in after.looked} | {edit.span.path for edit in proposal.edits}
+        gone = left[finding.identity] < self.before.found[finding.identity]
+        return finding.span.path in looked_at and gone and not left - self.before.found
 
     def _same(self, after: Survey, fault: Fault | FileFault) -> bool:
         """Say whether the ranks that were let in make the same calls as before.
@@ -66,7 +72,7 @@ class Trials:
         A rewrite that lost a condition would clear the finding, but let them do more.
         """
         for key, looked in after.looked.items():
-            old = self.looked.get(key)
+            old = self.before.looked.get(key)
             for ranks in fault.present:
                 if old is not None and ranks.who in looked.likeness and ranks.who in old.likeness:
                     likeness = looked.likeness[ranks.who]
@@ -74,10 +80,11 @@ class Trials:
                         return False
         return True
 
-    def _rewritten(self, proposal: Proposal, narrow: bool) -> Survey | None:
-        """Analyse what comes out, as far as the changed files and what calls them go.
+    def _rewritten(self, proposal: Proposal, fault: Fault | FileFault) -> Survey | None:
+        """Analyse what comes out, as far as the changed files and what calls them go; None where it
+        cannot be, or a file shows that it is no fix.
 
-        ``narrow`` says that only the changed functions, and those that run them, can be concerned.
+        For a collective only the changed functions, and those that run them, can be concerned.
         """
         edits: dict[str, list[Edit]] = defaultdict(list)
         for edit in proposal.edits:
@@ -92,7 +99,7 @@ class Trials:
         replaced = [changed.get(name, source) for name, source in sources.items()]
         project = Project(replaced, self.world.project.root, self.world.project.questions)
         world = World(project, self.world.knowledge, self.world.holders)
-        only = self._concerned(edits, sources) if narrow else None
+        only = self._concerned(edits, sources) if isinstance(fault, Fault) else None
         modules = [
             project.module(source)
             for source in self._around(changed, replaced)
@@ -100,7 +107,20 @@ class Trials:
         ]
         # Of what runs in these files the fix depends, wherever that was found out.
         project.questions.ask("ran", *edits, *(module.source.display for module in modules))
-        return survey(Machine(world), modules, self.looked, only)
+        machine = Machine(world)
+        surveys: dict[Module, Survey] = {}
+        # What is no fix is mostly seen in the file that it changes.
+        for module in sorted(modules, key=lambda each: each.source.display not in changed):
+            after = surveys[module] = survey(machine, module, self.before.looked, only)
+            if self._adds(after, module) or not (proposal.replaces or self._same(after, fault)):
+                return None
+        return joined(surveys[module] for module in modules)
+
+    def _adds(self, after: Survey, module: Module) -> bool:
+        """Say whether looking at a file tells what was not told before."""
+        own = self.before.by_file.get(module.source.display, Counter())
+        found = Counter(finding.identity for finding in self.judge(after))
+        return bool(found - (own | self.before.found))
 
     def _concerned(
         self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]
@@ -116,11 +136,13 @@ class Trials:
             found |= {(path, f.qualname) for f in module.functions if f.node in touched}
             found |= {
                 (file, name)
-                for file, name in self.looked
+                for file, name in self.before.looked
                 if file == path and (name == "<module>" or not names.isdisjoint(name.split(".")))
             }
         found |= {
-            place for place, looked in self.looked.items() if not lines.isdisjoint(looked.functions)
+            place
+            for place, looked in self.before.looked.items()
+            if not lines.isdisjoint(looked.functions)
         }
         return found
 

@@ -110,6 +110,7 @@ class _Comparison:
         self.traces = (one, two)
         self.found: dict[tuple[object, ...], Divergence] = {}
         self.ordered: set[frozenset[tuple[str, int, int]]] = set()
+        self.done: set[object] = set()
 
     def run(self) -> list[Divergence]:
         self._traces(*self.traces, {}, (), (), False)
@@ -143,7 +144,7 @@ class _Comparison:
         endless: bool,
         loop: bool = False,
     ) -> None:
-        if one.shape == two.shape:
+        if one.shape == two.shape or self._is_done(one, two, given, chain, levels, endless, loop):
             return
         first, second = _trimmed(one.items, two.items)
         keys = [key for key in conditions(first) | conditions(second) if key not in given]
@@ -170,6 +171,30 @@ class _Comparison:
             self._lists(a, b, chosen)
             if loop and end_a != end_b:
                 self._leaves(one, two, (end_a, a), (end_b, b), chosen, chain, levels)
+
+    def _is_done(
+        self,
+        one: Trace,
+        two: Trace,
+        given: Mapping[int, bool],
+        chain: tuple[Scope, ...],
+        levels: tuple[Level, ...],
+        *how: bool,
+    ) -> bool:
+        """Say whether two sequences were compared before under all that decides on them.
+
+        A loop is met under every combination of the conditions around it, most of which it does not
+        ask; with each loop inside another the combinations would multiply.
+        """
+        inside = one.conditions | two.conditions
+        asked = inside.union(*map(self.keys.parts, inside))
+        facts = frozenset((key, truth) for key, truth in given.items() if key in asked)
+        way = (*map(id, chain), *((id(level.test), level.depth) for level in levels))
+        task = (id(one), id(two), way, how, facts)
+        if task in self.done:
+            return True
+        self.done.add(task)
+        return False
 
     def _contradicts(self, chosen: Mapping[int, bool], keys: Sequence[int]) -> bool:
         """Say whether a compound condition has another truth than its parts give it."""

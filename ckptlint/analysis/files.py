@@ -19,7 +19,6 @@ from ckptlint.analysis.merging import merged
 from ckptlint.analysis.origins import HELD, NAMED, RANKS, RESULT, SHARE, Origins, words_of
 from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, SECOND, RankClass
 from ckptlint.analysis.sequences import Access, Operation, Scope, Trace
-from ckptlint.analysis.steps import places
 from ckptlint.analysis.values import Const, Value
 from ckptlint.analysis.visits import Visit, visits
 from ckptlint.analysis.waits import counts, may_wait, shapes
@@ -132,7 +131,7 @@ class _Comparison:
             if isinstance(v.item, Operation)
             and not v.item.call.everyday
             and not v.levels
-            and places(v.chain) == places(visit.chain[: len(v.chain)])
+            and v.where == visit.where[: len(v.where)]
             and not v.contradicts(visit)
         ]
 
@@ -220,15 +219,15 @@ class _Comparison:
                     yield Contention("order", use, (OTHER,), True, write)
 
     @cached_property
-    def _waits(self) -> tuple[list[int], list[int]]:
-        """Count the collectives before each visit in which the ranks meet: those in one place, and
+    def _waits(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Count the collectives before each access in which the ranks meet: those in one place, and
         those of a function in which they make the same ones, be it in different places."""
         common = self.places[FIRST] & self.places[OTHER]
         first, rest = shapes(self.first), shapes(self.rest)
         alike = {chain for chain, shapes in first.items() if rest.get(chain) == shapes}
 
         def meets(visit: Visit) -> bool:
-            return visit.key in common or places(visit.chain) in alike
+            return visit.key in common or visit.where in alike
 
         return counts(self.first, meets), counts(self.rest, meets)
 

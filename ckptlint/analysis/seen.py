@@ -147,7 +147,7 @@ def together(function: Function) -> tuple[Function, ...]:
     return (function,)
 
 
-def joined(results: Iterable[Result]) -> Result:
+def in_turn(results: Iterable[Result]) -> Result:
     """Return what several functions do one after the other."""
     first, *rest = results
     if not rest:

@@ -303,6 +303,17 @@ class Trace:
         return Trace(kept)
 
     @cached_property
+    def conditions(self) -> frozenset[int]:
+        """The conditions of all branches inside, at any depth."""
+        found: set[int] = set()
+        for item in self.items:
+            if isinstance(item, Branch):
+                found |= {item.key} | item.yes.conditions | item.no.conditions
+            elif isinstance(item, Loop | Scope):
+                found |= item.body.conditions
+        return frozenset(found)
+
+    @cached_property
     def functions(self) -> frozenset[Function]:
         """The functions whose bodies were spliced in, at any depth."""
         found: set[Function] = set()

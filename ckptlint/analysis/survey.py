@@ -21,7 +21,7 @@ from ckptlint.analysis.machine import Machine
 from ckptlint.analysis.met import Met, Nested, Place
 from ckptlint.analysis.origins import words_of
 from ckptlint.analysis.ranks import ALWAYS, BY_SCOPE, FIRST, RankClass
-from ckptlint.analysis.seen import Entry, Looked, Means, Seen, joined, together
+from ckptlint.analysis.seen import Entry, Looked, Means, Seen, in_turn, together
 from ckptlint.analysis.sequences import Trace
 from ckptlint.analysis.statements import TooComplexError
 from ckptlint.analysis.steps import sites
@@ -150,33 +150,39 @@ def watch(
 
 def survey(
     machine: Machine,
-    modules: Iterable[Module],
+    module: Module,
     also: Mapping[tuple[str, str], Looked] | None = None,
     only: Collection[tuple[str, str]] | None = None,
 ) -> Survey:
-    """Compare what the rank classes do in every function of these files that matters.
+    """Compare what the rank classes do in every function of a file that matters.
 
     ``also`` are functions, by file and name, that are looked at in any case, as they were then;
     ``only`` those that are looked at, where not all of them are wanted.
     """
+    surveyor = _Surveyor(machine, module, also, only)
+    located = tuple(surveyor.located())
+    contended = tuple(surveyor.contended())
+    looked = {(module.source.display, seen.entry.name): seen.looked for seen in surveyor.seen}
+    return joined([Survey(located, contended, tuple(surveyor.complaints), looked)])
+
+
+def joined(surveys: Iterable[Survey]) -> Survey:
+    """Put together what was found in several files, each fault as its best witness has it."""
     told: dict[object, Located] = {}
     contended: dict[object, Contended] = {}
     complaints: list[Complaint] = []
     looked: dict[tuple[str, str], Looked] = {}
-    for module in modules:
-        surveyor = _Surveyor(machine, module, also, only)
-        for located in surveyor.located():
+    for each in surveys:
+        for located in each.located:
             known = told.get(located.key)
             if known is None or located.divergence.depth < known.divergence.depth:
                 told[located.key] = located
-        for each in surveyor.contended():
-            first = contended.get(each.key)
-            if first is None or each.standing < first.standing:
-                contended[each.key] = each
-        complaints.extend(surveyor.complaints)
-        for seen in surveyor.seen:
-            place = (module.source.display, seen.entry.name)
-            looked[place] = seen.looked
+        for found in each.contended:
+            first = contended.get(found.key)
+            if first is None or found.standing < first.standing:
+                contended[found.key] = found
+        complaints.extend(each.complaints)
+        looked.update(each.looked)
     return Survey(tuple(told.values()), tuple(contended.values()), tuple(complaints), looked)
 
 
@@ -513,7 +519,7 @@ class _Surveyor:
         if entry.function is not None:
             owner = entry.owner or entry.function.owner
             bound = Instance(owner) if owner is not None else None
-            return joined(
+            return in_turn(
                 interpreter.run_entry(
                     interpreter.decorated(method, bound), interpreter.hook_of(method), entry.site
                 )

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ckptlint.facts import Guard, Part
@@ -28,7 +29,7 @@ class Site:
     module: Module
     node: ast.AST
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, int, int]:
         """File, line and column (in UTF-8 bytes): what identifies the place."""
         return (

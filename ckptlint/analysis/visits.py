@@ -4,37 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from ckptlint.analysis.sequences import Access, Branch, Exit, Item, Loop, Operation, Scope, Trace
-from ckptlint.analysis.steps import Level, levels_of, places
+from ckptlint.analysis.steps import Level, levels_of
 
 Conditions: TypeAlias = tuple[tuple[int, bool], ...]
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One access or collective, the calls and rank tests that lead to it, and the conditions of
-    all ranks under which it is reached. ``polled`` when it is repeated until something happens;
-    ``left`` when under some condition this rank has left before, by a test of its rank."""
+    """One access or collective, the calls and rank tests that lead to it, the places ``where`` the
+    calls stand, and the conditions of all ranks under which it is reached. ``polled`` when it is
+    repeated until something happens; ``left`` when under some condition this rank has left before,
+    by a test of its rank."""
 
     item: Access | Operation
     chain: tuple[Scope, ...]
+    where: tuple[object, ...]
     levels: tuple[Level, ...]
     conditions: Conditions
     order: int
     polled: bool = False
     left: bool = False
 
-    @property
+    @cached_property
     def key(self) -> tuple[object, ...]:
         """The place, and the places of the calls that lead there."""
-        return (*places(self.chain), self.item.site.key)
+        return (*self.where, self.item.site.key)
 
     def contradicts(self, other: Visit) -> bool:
         """Say whether no run reaches both."""
+        return not self._ruled_out.isdisjoint(other.conditions)
+
+    @cached_property
+    def _ruled_out(self) -> frozenset[tuple[int, bool]]:
         known = dict(self.conditions)
-        return any(known.get(key, truth) is not truth for key, truth in other.conditions)
+        return frozenset((key, not truth) for key, truth in known.items())
 
 
 def visits(trace: Trace) -> list[Visit]:
@@ -49,6 +56,7 @@ class _Way:
     """What leads to a place: see :class:`Visit`."""
 
     chain: tuple[Scope, ...] = ()
+    where: tuple[object, ...] = ()
     levels: tuple[Level, ...] = ()
     conditions: Conditions = ()
     polled: bool = False
@@ -56,7 +64,8 @@ class _Way:
 
     def into(self, scope: Scope) -> _Way:
         levels = self.levels + levels_of(scope.guards, self.chain)
-        return replace(self, chain=(*self.chain, scope), levels=levels)
+        where = (*self.where, scope.site.key)
+        return replace(self, chain=(*self.chain, scope), where=where, levels=levels)
 
     def under(self, key: int, truth: bool) -> _Way:
         return replace(self, conditions=(*self.conditions, (key, truth)))
@@ -66,8 +75,18 @@ def _walk(items: Sequence[Item], way: _Way, into: list[Visit]) -> None:
     for item in items:
         if isinstance(item, Access | Operation):
             levels = way.levels + levels_of(item.guards, way.chain)
-            order = len(into)
-            into.append(Visit(item, way.chain, levels, way.conditions, order, way.polled, way.left))
+            into.append(
+                Visit(
+                    item,
+                    way.chain,
+                    way.where,
+                    levels,
+                    way.conditions,
+                    len(into),
+                    way.polled,
+                    way.left,
+                )
+            )
         elif isinstance(item, Branch):
             for arm, truth in ((item.yes, True), (item.no, False)):
                 _walk(arm.items, way.under(item.key, truth), into)

@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from ckptlint.analysis.origins import words_of
-from ckptlint.analysis.sequences import Operation
-from ckptlint.analysis.steps import places
-from ckptlint.analysis.visits import Visit
+from ckptlint.analysis.sequences import Access, Operation
+from ckptlint.analysis.visits import Conditions, Visit
 
 _WAITS = re.compile(
     "backward|barrier|broadcast|evaluate|fit|gather|join|reduce|rendezvous|step|sync|synchronize"
@@ -24,20 +23,26 @@ def shapes(found: Sequence[Visit]) -> Mapping[object, Sequence[object]]:
     made: dict[object, dict[object, object]] = defaultdict(dict)
     for visit in found:
         if isinstance(visit.item, Operation):
-            made[places(visit.chain)].setdefault(visit.key, visit.item.shape)
+            made[visit.where].setdefault(visit.key, visit.item.shape)
     return {chain: list(shapes.values()) for chain, shapes in made.items()}
 
 
-def counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> list[int]:
-    """Return for each visit how many collectives in which ranks meet come before it.
+def counts(found: Sequence[Visit], meets: Callable[[Visit], bool]) -> Mapping[int, int]:
+    """Return for each access, by its order, how many collectives in which ranks meet come before.
 
     One that is reached in several ways is met in one of them, and not where no run reaches both.
     """
-    before: list[int] = []
+    before: dict[int, int] = {}
     met: list[Visit] = []
+    # Under the same conditions the same are met: what was met so far, and how many were asked.
+    known: dict[Conditions, tuple[set[object], int]] = {}
     for visit in found:
-        before.append(len({each.key for each in met if not each.contradicts(visit)}))
-        if isinstance(visit.item, Operation) and meets(visit):
+        if isinstance(visit.item, Access):
+            keys, asked = known.get(visit.conditions, (set(), 0))
+            keys.update(each.key for each in met[asked:] if not each.contradicts(visit))
+            known[visit.conditions] = keys, len(met)
+            before[visit.order] = len(keys)
+        elif meets(visit):
             met.append(visit)
     return before
 
