@@ -11,7 +11,7 @@ from ckptlint.fixing.proposal import Proposal, told
 from ckptlint.fixing.scopes import Uses, leaves, read_elsewhere
 from ckptlint.fixing.spot import Spot
 from ckptlint.knowledge import Knowledge
-from ckptlint.project import Import, Module
+from ckptlint.project import Import, Module, last_name
 
 _SHARDED = frozenset({"fsdp", "fsdp2", "zero3", "tp", "megatron"})
 
@@ -86,7 +86,7 @@ def _tests(place: Spot, fault: FileFault, knowledge: Knowledge) -> Iterator[str]
     for node in ifs:
         parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
         for part in parts:
-            text = _for_first(part, knowledge)
+            text = _for_first(part, place, knowledge)
             if text is not None and _bound_before(part, place):
                 found[text] = None
     meeting, visit = fault.contention.meeting, fault.contention.visit
@@ -99,29 +99,46 @@ def _tests(place: Spot, fault: FileFault, knowledge: Knowledge) -> Iterator[str]
     yield from found
 
 
-def _for_first(test: ast.expr, knowledge: Knowledge) -> str | None:
+def _for_first(test: ast.expr, place: Spot, knowledge: Knowledge) -> str | None:
     """Return a test that holds on rank 0 alone, made of this one or of its opposite."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _for_first(operand, knowledge)
+            return _for_first(operand, place, knowledge)
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=0)]
-        ):
+        ) if _holds_rank(left, place, knowledge):
             return f"{ast.unparse(left)} == 0"
-        case ast.Call(func=function, args=[], keywords=[]) if _says_first(function, knowledge):
+        case ast.Call(func=function, args=[], keywords=[]) if _says("first", function, knowledge):
             return ast.unparse(test)
-        case ast.Name() | ast.Attribute() if _says_first(test, knowledge):
+        case ast.Name() | ast.Attribute() if _says("first", test, knowledge):
             return ast.unparse(test)
     return None
 
 
-def _says_first(node: ast.expr, knowledge: Knowledge) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+def _holds_rank(number: ast.expr, place: Spot, knowledge: Knowledge) -> bool:
+    """Say whether a number is made of the rank, or of a variable that was."""
+    if any(_says("rank", part, knowledge) for part in ast.walk(number)):
+        return True
+    names = {part.id for part in ast.walk(number) if isinstance(part, ast.Name)}
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(each, ast.Name) and each.id in names for each in node.targets)
+        and any(_says("rank", part, knowledge) for part in ast.walk(node.value))
+        for node in ast.walk(place.scope)
+    )
+
+
+def _says(meaning: str, node: ast.AST, knowledge: Knowledge) -> bool:
+    """Say whether a name, an attribute or an environment variable has a meaning by its name."""
+    if isinstance(node, ast.Constant):
+        record = knowledge.environment.get(str(node.value))
+        return record is not None and record.meaning == meaning
+    name = last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
     known = knowledge.conventions.get(name)
     if known is not None:
-        return known.meaning == "first"
-    return any(
-        full.endswith(f".{name}") and record.meaning == "first"
+        return known.meaning == meaning
+    return bool(name) and any(
+        full.rpartition(".")[2] == name and record.meaning == meaning
         for full, record in knowledge.predicates.items()
     )
 
