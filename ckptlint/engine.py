@@ -85,6 +85,11 @@ class _Analysis:
                 known = witnesses.get(told.key)
                 if known is None or told.standing < known[1].standing:
                     witnesses[told.key] = (source, told)
+        witnesses = {
+            key: (source, told)
+            for key, (source, told) in witnesses.items()
+            if not _told_within(told, witnesses)
+        }
         fixes = self._fixes(results, witnesses.values()) if self.request.fixes else {}
         for _, told in witnesses.values():
             for finding in filter(self._is_wanted, told.findings):
@@ -165,6 +170,12 @@ class _Analysis:
             for outlines in (*(each.outlines for each in found), self.examiner.outlines()):
                 self.request.store.outlines.update(outlines)
         return found
+
+
+def _told_within(told: Told, witnesses: Mapping[str, tuple[Source, Told]]) -> bool:
+    """Say whether a function that is called on the way tells the same, as surely."""
+    inner = (witnesses[key][1] for key in told.inner if key in witnesses)
+    return any(each.standing[0] <= told.standing[0] for each in inner)
 
 
 def _identities(told: Iterable[Told]) -> Iterator[Identity]:

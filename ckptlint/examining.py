@@ -42,12 +42,14 @@ class Told:
 
     ``key`` is equal for what several files have to say of the same fault, of which that of the
     lowest ``standing`` is told. ``plain`` are the ``findings`` before neighbours were looked at.
+    ``inner`` are the keys under which the same is told of a function that is called on the way.
     """
 
     key: str
     standing: tuple[int, ...]
     findings: tuple[Finding, ...]
     plain: tuple[Finding, ...]
+    inner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Examined:
                 tuple(each["standing"]),
                 tuple(map(finding_from, each["findings"])),
                 tuple(map(finding_from, each["plain"])),
+                tuple(each["inner"]),
             )
             for each in plain["told"]
         )
@@ -216,7 +219,11 @@ class Examiner:
             if isinstance(fault, Fault):
                 told = tuple(siblings.told(fault, finding) for finding in plain)
             if plain:
-                yield Told(f"{key} on failure" if world.failures else key, standing, told, plain)
+                inner: tuple[str, ...] = ()
+                if isinstance(fault, FileFault):
+                    inner = tuple(map(repr, fault.contended.inner))
+                key = f"{key} on failure" if world.failures else key
+                yield Told(key, standing, told, plain, inner)
 
     def _faults(self, result: Survey) -> Iterator[tuple[str, tuple[int, ...], Fault | FileFault]]:
         """Yield each fault with its key and its standing."""

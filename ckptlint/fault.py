@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ckptlint.analysis.compare import Divergence
-from ckptlint.analysis.ranks import FIRST, GROUP_LEADER, LAST, NODE_LEADER, RankClass
+from ckptlint.analysis.ranks import FIRST, GROUP_LEADER, LAST, NODE_LEADER, OTHER, RankClass
 from ckptlint.analysis.sequences import Scope
 from ckptlint.analysis.shares import TURNS
 from ckptlint.analysis.steps import Reached
@@ -29,6 +29,7 @@ BACKENDS = {
     "zero": "DeepSpeed ZeRO",
     "zero3": "DeepSpeed ZeRO-3",
 }
+_OTHERS = "every other rank"
 _PRIORITY = ("save", "gather", "load", "forward", "setup", "collective", "barrier")
 _OTHERWISE = {
     "partial": "leaves the checkpoint incomplete",
@@ -88,12 +89,12 @@ class Fault:
         present, absent = self.divergence.present, self.divergence.absent
         if set(absent) == {FIRST}:
             return "rank 0 never reaches"
-        return f"only {_who(present)} reaches"
+        return f"only {who(present)} reaches"
 
     @property
     def waits(self) -> str:
         """Name the ranks that the others wait for."""
-        return _who(self.divergence.absent)
+        return who(self.divergence.absent)
 
     @property
     def reason(self) -> str:
@@ -201,16 +202,22 @@ class Fault:
             return Related(span_of(test.site), f"ranks may disagree here: {test.reason}")
         if divergence.exit is not None:
             how = "when the test says so" if self.ends_loop else f"({divergence.exit.kind})"
-            text = f"{_who(divergence.absent)} leaves here {how}"
+            text = f"{who(divergence.absent)} leaves here {how}"
             return Related(span_of(divergence.exit.site), text)
         if test.kind == "hook" and test.hook is not None:
             return Related(span_of(test.site), test.hook.reason or "runs on rank 0 only")
         if test.kind in ("decorator", "wrapper"):
-            return Related(span_of(test.site), f"runs on {_who(divergence.present)} only")
+            return Related(span_of(test.site), f"runs on {who(divergence.present)} only")
         if divergence.kind == "order" and test.kind == "context":
             return Related(span_of(test.site), "the first rank goes through this block alone")
-        truth = "true" if test.taken else "false"
-        return Related(span_of(test.site), f"{truth} on {_who(divergence.present)} only")
+        return Related(span_of(test.site), self._decides(test.taken))
+
+    def _decides(self, taken: bool) -> str:
+        """Say on which ranks the test comes out in which way: on the fewer of them."""
+        ranks = self.divergence.present
+        if who(ranks) == _OTHERS and not self._turns_about:
+            ranks, taken = self.divergence.absent, not taken
+        return f"{'true' if taken else 'false'} on {who(ranks)} only"
 
     @property
     def related(self) -> tuple[Related, ...]:
@@ -223,13 +230,13 @@ class Fault:
         elif divergence.exit is not None:
             truth = "true" if divergence.test.taken else "false"
             places.append(
-                Related(span_of(divergence.test.site), f"{truth} on {_who(divergence.absent)}")
+                Related(span_of(divergence.test.site), f"{truth} on {who(divergence.absent)}")
             )
         for other in divergence.others[:3]:
-            who = "another rank" if divergence.kind == "divergent" else _who(divergence.absent)
-            text = f"{who} reaches {spelled(other.operation.site)} instead"
+            whose = "another rank" if divergence.kind == "divergent" else who(divergence.absent)
+            text = f"{whose} reaches {spelled(other.operation.site)} instead"
             if other.operation.shape == self.main.operation.shape:
-                text = f"{_who(divergence.absent)} reaches it here, in another order"
+                text = f"{who(divergence.absent)} reaches it here, in another order"
             places.append(Related(span_of(divergence.place(other)), text))
         for scope in self.main.chain[divergence.inner_depth + 1 :]:
             text = f"calls {scope.function.qualname}()"
@@ -298,7 +305,8 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _who(classes: Sequence[RankClass]) -> str:
+def who(classes: Sequence[RankClass]) -> str:
+    """Name some ranks."""
     known = set(classes)
     if known == {FIRST}:
         return "rank 0"
@@ -308,6 +316,8 @@ def _who(classes: Sequence[RankClass]) -> str:
         return "the first rank of each group"
     if known == {LAST}:
         return "the last rank"
+    if {FIRST, OTHER} <= known:
+        return "a part of the ranks"  # these under one condition, those under another
     if FIRST not in known:
-        return "every other rank"
+        return _OTHERS
     return " and ".join(ranks.who for ranks in classes)

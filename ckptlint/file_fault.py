@@ -13,7 +13,7 @@ from ckptlint.analysis.steps import Level
 from ckptlint.analysis.survey import Contended
 from ckptlint.analysis.values import Site
 from ckptlint.facts import Call
-from ckptlint.fault import BACKENDS, span_of, spelled
+from ckptlint.fault import BACKENDS, span_of, spelled, who
 from ckptlint.finding import Confidence, Finding, Related
 from ckptlint.rule import Rule
 
@@ -161,8 +161,8 @@ class FileFault:
             places.append(Related(span_of(call), "every rank calls it here"))
         for level in self.contention.visit.levels[:2]:
             truth = "true" if level.test.taken else "false"
-            who = " and ".join(ranks.who for ranks in self.contention.present)
-            places.append(Related(span_of(level.test.site), f"{truth} on {who} only"))
+            text = f"{truth} on {who(self.contention.present)} only"
+            places.append(Related(span_of(level.test.site), text))
         if self.contention.other is not None:
             other = self.contention.other
             for scope in other.chain[-1:]:

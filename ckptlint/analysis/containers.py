@@ -16,6 +16,7 @@ from ckptlint.analysis.values import (
     Table,
     Value,
     blank,
+    merge_divergent,
 )
 
 CONTAINER = "container"
@@ -87,15 +88,18 @@ def function(keys: Keys, name: str, arguments: Sequence[Value]) -> Value | None:
     if name not in ("enumerate", "zip"):
         return None
     elements = [element(keys, argument) for argument in arguments]
-    if all(value is None for value in elements):
+    marks = [keys.disagreement(argument) for argument in arguments]
+    if name == "zip" and all(value is None for value in (*elements, *marks)):
         return None
     parts = [
-        Symbol(keys.number("item", keys.of(argument)), each=True) if value is None else value
-        for argument, value in zip(arguments, elements, strict=True)
+        Symbol(keys.number("item", keys.of(argument)), each=True, divergent=mark)
+        if value is None
+        else value
+        for argument, value, mark in zip(arguments, elements, marks, strict=True)
     ]
-    if name == "enumerate":
-        parts = [Symbol(keys.number("index", keys.of(first)), each=True), parts[0]]
-    return Many(Items(tuple(parts)))
+    if name == "enumerate":  # the turns are counted alike, whatever is dealt out in them
+        parts = [Symbol(keys.number("index", *map(keys.of, arguments)), each=True), parts[0]]
+    return Many(Items(tuple(parts)), divergent=merge_divergent(*marks))
 
 
 def plain(value: Value) -> bool:

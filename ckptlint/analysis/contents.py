@@ -21,6 +21,7 @@ def partial(
     the others use though only the root has it."""
     shared = {visit.key for visit in rest}
     last = max((v.order for v in first if _sends(v)), default=-1)
+    own = [visit for visit in rest if _keeps_own_state(visit, origins)]
     for visit in first:
         item = visit.item
         if not isinstance(item, Access):
@@ -36,6 +37,8 @@ def partial(
                         "shard", visit, who, True, reason=mark.reason, backends=mark.backends
                     )
                 elif mark.part == "state" and alone and changes(visit):
+                    if any(not visit.contradicts(each) for each in own):
+                        continue
                     yield Contention("state", visit, (FIRST,), True, reason=mark.reason)
         elif item.call.effect == "load" and alone and visit.order > last and _global(visit):
             yield Contention("load", visit, (FIRST,), True)
@@ -55,6 +58,17 @@ def _gathered(first: Sequence[Visit], write: Visit, backends: Collection[str]) -
         and bool({*visit.item.call.backends} & {*backends})
         for visit in first
         if isinstance(visit.item, Operation)
+    )
+
+
+def _keeps_own_state(visit: Visit, origins: Origins) -> bool:
+    """Say whether a rank writes a state of its own to a file of its own."""
+    item = visit.item
+    return (
+        isinstance(item, Access)
+        and changes(visit)
+        and any(mark.part == "state" for mark in parts_of(item.content))
+        and _of_a_rank(origins, item.path)
     )
 
 

@@ -47,6 +47,9 @@ class Origins:
         self._knowledge = knowledge
         self._known: dict[int, frozenset[str]] = {}
         self.close = frozenset(d.reason for d in knowledge.divergent.values() if d.close) | {HELD}
+        self._alike_in_number = frozenset(
+            d.reason for d in knowledge.divergent.values() if not d.counts
+        )
         self._agreeing = frozenset(
             full
             for full, records in knowledge.calls.items()
@@ -90,6 +93,8 @@ class Origins:
         if kind == "call" and isinstance(rest[0], int) and self._agrees(rest[0]):
             return frozenset({RESULT})
         found = _NOTHING.union(*(self._of(part) for part in rest if isinstance(part, int)))
+        if kind == "index" and found & self._alike_in_number:
+            found = found - self._alike_in_number | {SHARE}  # every rank counts as far
         if kind in ("name", "parameter", "attribute"):
             found |= self._said(str(rest[-1]))
         elif kind in ("computed", "global"):  # by what, was not looked at: a place, and a name

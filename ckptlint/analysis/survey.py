@@ -83,6 +83,15 @@ class Contended:
         return (found.kind, self.place.key, *(done if found.kind != "all" else ()))
 
     @property
+    def inner(self) -> tuple[tuple[object, ...], ...]:
+        """The keys under which the same is told of a function on the way from the place."""
+        visit = self.contention.visit
+        sites = [*(scope.site.key for scope in visit.chain), visit.item.site.key]
+        start = sites.index(self.place.key) + 1 if self.place.key in sites else len(sites)
+        kind, _, *done = self.key
+        return tuple((kind, site, *done) for site in sites[start:])
+
+    @property
     def standing(self) -> tuple[bool, int]:
         """Which of two that are the same fault is told: a likely one, near to the access."""
         return (not self.likely, len(self.contention.visit.chain))
@@ -571,4 +580,14 @@ def _place(found: Contention, entry: Entry) -> tuple[Site, str]:
     visit = found.visit
     sites = [*(scope.site for scope in visit.chain), visit.item.site]
     depth = max(i for i, site in enumerate(sites) if i == 0 or site.module is entry.site.module)
-    return sites[depth], visit.chain[depth - 1].function.qualname if depth else entry.name
+    place = sites[depth]
+    around = (scope.function for scope in reversed(visit.chain[:depth]))  # contexts left out
+    name = next((each.qualname for each in around if _holds(each, place)), entry.name)
+    return place, name
+
+
+def _holds(function: Function, place: Site) -> bool:
+    """Say whether a place is among the lines of a function."""
+    node = function.node
+    line = getattr(place.node, "lineno", 0)
+    return function.module is place.module and node.lineno <= line <= (node.end_lineno or 0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import FIXTURES, Case, findings
+from ckptlint.analysis.ranks import FIRST, NODE_LEADER, OTHER, RankClass
+from ckptlint.fault import who
 
 
 def message(name: str) -> str:
@@ -37,6 +39,24 @@ def places(name: str) -> list[tuple[str, int, str]]:
 )
 def test_the_message_names_the_ranks(name: str, ranks: str) -> None:
     assert ranks in message(name)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"),
+    [
+        ((FIRST, NODE_LEADER), "the first rank of each node"),
+        ((OTHER, NODE_LEADER), "every other rank"),
+        ((OTHER, FIRST, NODE_LEADER), "a part of the ranks"),
+    ],
+)
+def test_ranks_are_named_in_few_words(ranks: tuple[RankClass, ...], words: str) -> None:
+    assert who(ranks) == words
+
+
+def test_a_test_is_told_by_the_rank_that_stays_away() -> None:
+    assert places("CKP103/bad_answered_by_nobody") == [
+        ("bad_answered_by_nobody.py", 7, "true on rank 0 only")
+    ]
 
 
 @pytest.mark.parametrize(
