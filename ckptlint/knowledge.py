@@ -408,8 +408,9 @@ class Knowledge:
 
     @cached_property
     def writers(self) -> frozenset[str]:
-        """Identifiers by which a function changes a file, or loads a state."""
-        found: set[str] = set()
+        """Identifiers by which a function changes a file, looks for the name of a new one, or loads
+        a state."""
+        found = {"exists()"}
         for full, records in self.calls.items():
             if any(
                 r.path and (r.who == "one" or (r.who, r.effect) == ("any", "load")) for r in records

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 
 from ckptlint.analysis.frame import NEXT, RAISE, Arguments, Frame, Outcome
+from ckptlint.analysis.naming import looks_for_a_name
 from ckptlint.analysis.sequences import (
     Branch,
     Loop,
@@ -56,6 +57,7 @@ class Blocks(Statements):
 
     def _For(self, frame: Frame, node: ast.For | ast.AsyncFor) -> str:
         iterable = self.evaluate(frame, node.iter)
+        self._look(frame, node)
         self._widen(frame, node)
         item = self.item_of(frame, node, iterable)
         self.assign(frame, node.target, item)
@@ -64,6 +66,7 @@ class Blocks(Statements):
     _AsyncFor = _For
 
     def _While(self, frame: Frame, node: ast.While) -> str:
+        self._look(frame, node)
         self._widen(frame, node)
         with frame.capture() as tested:
             test = self.truth(self.evaluate(frame, node.test))
@@ -81,6 +84,12 @@ class Blocks(Statements):
             return self.decide(frame, test, node.test, body, lambda: leave).status
 
         return self._repeat(frame, node, turn, None)
+
+    def _look(self, frame: Frame, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        """Note where a loop looks for the name of a new file."""
+        look = looks_for_a_name(node)
+        if look is not None:
+            frame.looks.add(look)
 
     def _come_round(self, frame: Frame, node: ast.While, first: Value) -> None:
         """Leave the loop where what a turn has made of its test depends on the rank."""

@@ -9,7 +9,9 @@ from ckptlint.analysis.ranks import RankClass
 from ckptlint.analysis.sequences import Access
 from ckptlint.analysis.visits import Visit
 
-FileKind = Literal["all", "two", "node", "order", "parts", "path", "load", "root", "shard", "state"]
+FileKind = Literal[
+    "all", "two", "node", "order", "parts", "path", "name", "load", "root", "shard", "state"
+]
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Contention:
 
     ``kind``: ``all`` ranks do what one should, or ``two`` do; the first rank of each ``node`` does;
     no ``order`` between it and ``other``, or none between the ``parts`` of all ranks and who uses
-    them; the ``path`` of a collective differs by its ``origins``; a ``load`` on some ranks only;
+    them; the ``path`` of a collective differs by its ``origins``; each looks
+    for a free ``name`` by itself; a ``load`` on some ranks only;
     what only the ``root`` has is used by others; a ``shard`` or a ``state`` of one rank is saved
     for all. ``shown`` says that the function itself tells ranks apart or communicates; when it is
     false only its surroundings do. ``meeting`` is a collective that all ranks reach, which shows

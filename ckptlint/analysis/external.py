@@ -92,11 +92,16 @@ class ExternalCaller(Guards):
         if special is not None:
             return special
         source = known.divergent.get(name)
+        records = self._records(name) if source is None or site.node in frame.looks else ()
+        value: Value | None = None
+        for record in records:
+            if self._applies(record, arguments, callee.owner):
+                value = self.operate(frame, record, callee, arguments, site)
+                break
         if source is not None:
             return replace(self.result(callee, arguments), divergent=self.differs(source))
-        for record in self._records(name):
-            if self._applies(record, arguments, callee.owner):
-                return self.operate(frame, record, callee, arguments, site)
+        if value is not None:
+            return value
         return self._given(frame, name, callee, arguments, site)
 
     def _records(self, name: str) -> list[Call]:

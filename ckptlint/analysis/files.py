@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
+from ckptlint.analysis.choosing import chosen
 from ckptlint.analysis.contention import Contention, changes, races
 from ckptlint.analysis.contents import partial
 from ckptlint.analysis.keys import Keys
@@ -48,7 +49,7 @@ def contentions(
     comparison = _Comparison(seen, tells, keys, origins)
     found: dict[tuple[object, ...], Contention] = {}
     first, rest = seen[FIRST], seen[OTHER]
-    others = (*merged(first, rest), *partial(first, rest, keys, origins))
+    others = (*merged(first, rest, origins), *partial(first, rest, keys, origins))
     for contention in (*comparison.run(), *others):
         found.setdefault(contention.key, contention)
     return list(found.values())
@@ -81,6 +82,7 @@ class _Comparison:
         yield from self._unordered()
         yield from self._paths()
         yield from self._folders()
+        yield from chosen(self.first, self.rest, tuple(self.seen), self._shared)
 
     # -- the same file ---------------------------------------------------------------------------
 

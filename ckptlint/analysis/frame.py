@@ -22,7 +22,8 @@ class Frame:
     local objects are variables with a dotted name (``self.rank``). ``stopped`` is set by an
     expression that never returns (``sys.exit()``). ``failed_at`` is the statement of the body that
     ended in an exception. ``catching`` counts the ``try`` blocks around the statement that catch,
-    ``forgiving`` those that catch what comes of a file that is gone, or there already.
+    ``forgiving`` those that catch what comes of a file that is gone, or there already; ``looks``
+    are calls that look for the name of a new file.
     ``shared`` are the names that the function declares ``global``.
     """
 
@@ -40,6 +41,7 @@ class Frame:
     failed_at: ast.stmt | None = None
     catching: int = 0
     forgiving: int = 0
+    looks: set[ast.AST] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
 
     @property

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from ckptlint.analysis.contention import Contention
-from ckptlint.analysis.origins import words_of
+from ckptlint.analysis.contention import Contention, changes
+from ckptlint.analysis.origins import RANKS, Origins, words_of
 from ckptlint.analysis.ranks import FIRST
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.visits import Visit
@@ -16,17 +16,20 @@ _EACH = re.compile("gpus|parts|partitions|processes|procs|ranks|replicas|shards|
 _TAKES = ("read", "delete", "rename")
 
 
-def merged(first: Sequence[Visit], rest: Sequence[Visit]) -> Iterator[Contention]:
+def merged(first: Sequence[Visit], rest: Sequence[Visit], origins: Origins) -> Iterator[Contention]:
     """Find files, one for each rank, that one rank uses in a loop over the ranks, where no rank has
-    waited for the others so far. That the ranks write them is known by their names."""
+    waited for the others so far, or not since each has opened one of its own. That the ranks write
+    them is known by their names."""
     shared = {visit.key for visit in rest}
     told: set[ast.For] = set()
+    met = False
     for visit in first:
         item = visit.item
         if isinstance(item, Operation):
-            if item.call.effect != "setup" and visit.key in shared:
-                return
-        elif visit.levels and item.call.effect in _TAKES:
+            met = met or (item.call.effect != "setup" and visit.key in shared)
+        elif visit.key in shared and changes(visit) and origins.of(item.path) & RANKS:
+            met = False
+        elif not met and visit.levels and item.call.effect in _TAKES:
             loop = _over_ranks(visit)
             if loop is not None and loop not in told:
                 told.add(loop)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
+from ckptlint.analysis.naming import looks_for_a_name
 from ckptlint.knowledge import AMBIGUOUS
 from ckptlint.project import ClassDefinition, Function, Import, Module, children
 from ckptlint.questions import Answers, Questions
@@ -145,7 +146,7 @@ class Mentions:
     ``strings`` are strings that are identifiers, and the names of keyword arguments. An attribute
     that many things have (``os.remove``, ``list.remove``) is told from others by what it belongs
     to: ``os.remove`` is among the attributes as well. A file that is opened for writing is the name
-    ``open()``.
+    ``open()``, a loop that looks for the free name of one ``exists()``.
     """
 
     __slots__ = ("attributes", "names", "strings")
@@ -166,6 +167,8 @@ class Mentions:
                     attributes.add(owned(current))
             elif isinstance(current, ast.Call) and _opens_to_write(current):
                 names.add("open()")
+            elif isinstance(current, ast.While | ast.For) and looks_for_a_name(current):
+                names.add("exists()")
             elif isinstance(current, ast.Constant):
                 if isinstance(current.value, str) and current.value.isidentifier():
                     strings.add(current.value)

@@ -67,10 +67,13 @@ def may_wait(one: Visit, two: Visit, known: Container[ast.AST]) -> bool:
         and start <= node.lineno <= end
         and node not in known
         and node not in (a.node, b.node)
-        and any(map(_WAITS.fullmatch, words_of(_called(node.func))))
+        and _speaks_of_waiting(node)
         for node in ast.walk(body)
     )
 
 
-def _called(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+def _speaks_of_waiting(node: ast.Call) -> bool:
+    """Say whether a call has such a name; what is given something to join puts together strings."""
+    func = node.func
+    called = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return any(map(_WAITS.fullmatch, words_of(called))) and not (called == "join" and node.args)

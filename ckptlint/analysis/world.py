@@ -120,6 +120,8 @@ class World:
                 return _EXECUTED
             if isinstance(node, ast.Call) and self._ends(node.func):
                 return _EXECUTED
+            if isinstance(node, ast.While | ast.For) and self._writing.named(node):
+                return _EXECUTED
             if isinstance(node, ast.Name):
                 if telling(node.id):
                     return _EXECUTED

@@ -4,7 +4,8 @@
 
 Finds collective saves and loads whose path, folder or tag is computed from the rank, the clock, a
 random number, a temporary name or the process; and, as advice (*possible*), folders that every rank
-makes under a name that holds the time.
+makes under a name that holds the time, and loops in which each rank by itself looks for a name that
+no file has yet.
 
 ## Why is this bad?
 
@@ -50,6 +51,7 @@ that holds the rank, or a temporary folder, is for the author to replace. The ru
 ## Known limits
 
 - A path that comes from outside of the project counts as the same on every rank.
+- Who uses a name that was looked for is seen in the function that looks only.
 
 ## References
 
@@ -84,10 +86,17 @@ RULE = Rule(
 )
 
 _HELP = "compute the path on rank 0 and broadcast it"
+_CHOOSE = "look for the name on rank 0 and broadcast it"
 
 
 def check_files(fault: FileFault) -> Finding | None:
     """Report a path that is made of what differs between ranks."""
+    if fault.kind == "name":
+        message = (
+            f"every rank reaches {fault.operation}{fault.chain} and looks for a free name by "
+            f"itself: what one rank has made is taken for the next"
+        )
+        return fault.finding(RULE, message, _CHOOSE, Confidence.POSSIBLE)
     if fault.kind != "path":
         return None
     if fault.call.effect == "create":
@@ -105,5 +114,5 @@ def check_files(fault: FileFault) -> Finding | None:
 
 def fix_files(fault: FileFault, knowledge: Knowledge) -> Iterable[Proposal]:
     """Broadcast the path from rank 0."""
-    if fault.call.effect != "create":
+    if fault.kind == "path" and fault.call.effect != "create":
         yield from share_path(fault, knowledge)
