@@ -64,6 +64,8 @@ class Call:
     attribute that communicates when it is read. ``everyday`` says that programs of one process make
     the call as well, so that it shows no ranks; ``once`` that it leaves alone what is there
     already. ``state`` names the argument that is written in place of the object's own state.
+    ``single`` are arguments with values of which all say that the program is one process.
+    ``staged`` says that what it communicates belongs to one stage of a pipeline.
     """
 
     name: str
@@ -93,7 +95,9 @@ class Call:
     property: bool = False
     everyday: bool = False
     once: bool = False
+    staged: bool = False
     state: str = ""
+    single: Mapping[str, Any] = field(default_factory=dict)
     unless: Mapping[str, Any] = field(default_factory=dict)
     when: Mapping[str, Any] = field(default_factory=dict)
     versions: str = ""
@@ -123,7 +127,7 @@ class Class:
     """A class: its bases, the types of its attributes, and names that conventionally hold one.
 
     ``settings`` says that what its constructor is given decides what a call does that receives it;
-    ``single`` are arguments one of whose values says that the program is one process. ``group``
+    ``single`` are arguments with values of which all say that the program is one process. ``group``
     names the argument that is the group in which its objects communicate.
     """
 

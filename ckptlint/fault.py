@@ -189,6 +189,9 @@ class Fault:
     def _complete(self, reached: Reached) -> bool:
         """Say whether an operation of a group has all its ranks: its members were asked for."""
         scopes = self.divergence.test.rank.scopes
+        last = scopes <= {"group", "last"} and FIRST not in self.divergence.present
+        if reached.operation.call.staged and last:
+            return True
         return reached.operation.group == "sub" and bool(scopes & {"group", "member"})
 
     # -- places --------------------------------------------------------------------------------

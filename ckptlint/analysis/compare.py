@@ -15,7 +15,7 @@ from typing import Literal
 
 from ckptlint.analysis.align import aligned
 from ckptlint.analysis.keys import Keys
-from ckptlint.analysis.ranks import RankClass
+from ckptlint.analysis.ranks import FIRST, RankClass
 from ckptlint.analysis.sequences import (
     EMPTY,
     Exit,
@@ -27,9 +27,11 @@ from ckptlint.analysis.sequences import (
     Trace,
 )
 from ckptlint.analysis.steps import (
+    Asked,
     Level,
     Reached,
     Step,
+    asked,
     conditions,
     flatten,
     operations,
@@ -51,8 +53,8 @@ class Divergence:
 
     ``test`` is the rank test (or the one around ``exit``), ``depth`` its depth in the chain of
     calls. For ``order`` ``others`` are what the absent ranks do instead. ``exempt`` says that the
-    absent ranks take part under a condition that is the same on every rank. In a ``divergent`` one
-    ranks of one class disagree on the test.
+    absent ranks take part under a condition that is the same on every rank, or may well do so. In
+    a ``divergent`` one ranks of one class disagree on the test.
     """
 
     kind: Kind
@@ -125,6 +127,12 @@ class _Comparison:
     def truths(self) -> tuple[Mapping[object, set[bool]], ...]:
         """How each rank test came out on each side."""
         return tuple(map(truths, self.traces))
+
+    @cached_property
+    def asked(self) -> tuple[tuple[Asked, ...], ...]:
+        """The operations of each side, with what is asked before them."""
+        one, two = self.traces
+        return tuple(asked(one)), tuple(asked(two))
 
     def _cause(self, levels: tuple[Level, ...], chain: tuple[Scope, ...]) -> Level | None:
         """Return the outermost test that parts the ranks: one that does not come out alike."""
@@ -328,7 +336,26 @@ class _Comparison:
                 (self.ranks[1 - side],),
                 None,
                 tuple(theirs),
+                self._has_its_own(side, mine[0], level.test),
             )
+        )
+
+    def _has_its_own(self, side: int, reached: Reached, test: Test) -> bool:
+        """Say whether the other ranks may well answer, in the other arm of a test: they make the
+        same call where each side asks for what the other does not, or they are the first rank and
+        these wait for its orders in a loop without an end."""
+        mine = [each for each in self.asked[side] if each.operation is reached.operation]
+        theirs = self.asked[1 - side]
+        if self.ranks[1 - side] is FIRST and any(each.ordered for each in mine):
+            return True
+        other = (test.site.key, not test.taken)
+        return any(
+            two.operation.shape == one.operation.shape
+            and other in two.tests
+            and bool(one.keys - two.keys)
+            and bool(two.keys - one.keys)
+            for one in mine
+            for two in theirs
         )
 
     @staticmethod
@@ -345,7 +372,7 @@ class _Comparison:
             path(reached.chain, reached.operation) in self.paths[1 - side]
             and absent.global_rank != 0
             and (exit_ is None or level.test.compound)
-        )
+        ) or (exit_ is None and self._has_its_own(side, reached, level.test))
         self._record(
             Divergence(
                 kind,

@@ -14,6 +14,7 @@ from ckptlint.analysis.contributions import contributed
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.groups import GROUPED, group_of, is_world, made_for_group, of_group
 from ckptlint.analysis.guards import Guards
+from ckptlint.analysis.made import made_with
 from ckptlint.analysis.sequences import Access, Operation
 from ckptlint.analysis.shares import share_of_range
 from ckptlint.analysis.values import (
@@ -35,7 +36,7 @@ from ckptlint.analysis.values import (
     merge_divergent,
 )
 from ckptlint.facts import Call, Disagreement
-from ckptlint.project import dotted
+from ckptlint.project import Module, dotted
 
 _FOLDED: Mapping[str, Callable[[Any], Any]] = {
     "int": int,
@@ -150,8 +151,9 @@ class ExternalCaller(Guards):
                 given = self._given_alike(record, arguments)
                 tag = arguments.get(record.tag, record.tag_position) if record.tag else None
                 place = Items((path, tag)) if path is not None and tag is not None else path
+                single = self._starts_one(frame.module, record, arguments, site)
                 frame.trace.append(
-                    Operation(site, record, group, certain, guards, handed, place, given)
+                    Operation(site, record, group, certain, guards, handed, place, given, single)
                 )
         elif path is not None and APART not in self.settings and not _is_right(record, arguments):
             forgiven = bool(frame.forgiving) and record.effect in ("create", "delete", "rename")
@@ -240,7 +242,19 @@ class ExternalCaller(Guards):
     def _is_single(self, made: Object) -> bool:
         """Say whether what an object was made with says that there is one process."""
         single = self.knowledge.classes[made.name].single if made.settings else {}
-        return any(value in single.get(setting, ()) for setting, value in made.settings)
+        settings = dict(made.settings)
+        return bool(single) and all(settings.get(name) in single[name] for name in single)
+
+    def _starts_one(self, module: Module, record: Call, arguments: Arguments, site: Site) -> bool:
+        """Say whether what a call is given says that there is one process."""
+        return bool(record.single) and all(
+            any(arguments.get(name) == Const(value) for value in values)
+            or any(
+                keyword.arg == name and made_with(module, keyword.value, values)
+                for keyword in getattr(site.node, "keywords", ())
+            )
+            for name, values in record.single.items()
+        )
 
     def differs(self, source: Disagreement) -> Divergent:
         """Return the mark that a source of divergence gives, in view of what the project seeds."""
@@ -299,12 +313,14 @@ class ExternalCaller(Guards):
             )
             if made_for_group(known, name, arguments):
                 settings += GROUPED
+            instance = Object(name, settings=settings)
             made = [] if LAZILY in self.settings else self._records(f"{name}.__init__")
             for record in made:
                 if self._applies(record, arguments) and record.who in ("all", "group"):
                     group = group_of(self.knowledge, record, arguments)
-                    frame.trace.append(Operation(site, record, group, True, tuple(frame.guards)))
-            return Object(name, settings=settings)
+                    guards, alone = tuple(frame.guards), self._is_single(instance)
+                    frame.trace.append(Operation(site, record, group, True, guards, single=alone))
+            return instance
         result = self.result(callee, arguments)
         if name in known.pure:
             given = [*arguments.positional, *(value for _, value in arguments.keywords)]

@@ -46,6 +46,8 @@ def contentions(
     if FIRST not in traces or OTHER not in traces:
         return []
     seen = {ranks: visits(trace) for ranks, trace in traces.items()}
+    if any(map(_starts_one, seen[FIRST])):
+        return []
     comparison = _Comparison(seen, tells, keys, origins)
     found: dict[tuple[object, ...], Contention] = {}
     first, rest = seen[FIRST], seen[OTHER]
@@ -273,6 +275,11 @@ class _Comparison:
             found = (made_of & self.origins.close) - {HELD}
             if found and made_of <= found | {HELD} | _ALIKE:
                 yield Contention("path", visit, tuple(self.seen), False, None, found)
+
+
+def _starts_one(visit: Visit) -> bool:
+    """Say whether a program is started here that is one process in any case."""
+    return isinstance(visit.item, Operation) and visit.item.single and not visit.conditions
 
 
 def _removes(visit: Visit) -> bool:

@@ -12,6 +12,8 @@ from ckptlint.analysis.containers import CONTAINER
 from ckptlint.analysis.frame import Arguments, Frame
 from ckptlint.analysis.names import Namer
 from ckptlint.analysis.values import (
+    LAZILY,
+    TRUE,
     Choice,
     ClassValue,
     Const,
@@ -158,7 +160,9 @@ class Members(Namer):
                 if method.decorated_by("property", "cached_property"):
                     value = self.decorated(method, base)
                     if isinstance(value, FunctionValue):
-                        return self.inline(frame, value, Arguments(), site)
+                        once = method.decorated_by("cached_property")  # made elsewhere, as a rule
+                        with self.within({LAZILY: TRUE} if once else {}):
+                            return self.inline(frame, value, Arguments(), site)
                     return self.unknown("property", frame, site.node)
                 return self._overridden(base, name, self.decorated(method, base))
             set_to = self._written(definition, base, name)

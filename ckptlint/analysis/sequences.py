@@ -8,6 +8,7 @@ the loop turn, the loop or the function that it is in. Ranks do not wait for eac
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,7 +45,8 @@ Guards: TypeAlias = tuple[Test, ...]
 class Operation:
     """One call of a collective; ``handed`` when the caller was given it as a value.
 
-    ``given`` is the constant that ranks must give alike.
+    ``given`` is the constant that ranks must give alike. ``single`` when what the call is given
+    says that there is one process.
     """
 
     site: Site
@@ -55,6 +57,7 @@ class Operation:
     handed: bool = False
     path: Value | None = field(default=None, compare=False)
     given: object = None
+    single: bool = False
 
     @property
     def shape(self) -> object:
@@ -127,6 +130,16 @@ class Loop:
     body: Trace
     endless: bool
     guards: Guards = ()
+
+    @property
+    def forever(self) -> bool:
+        """Whether it says of itself that it does not end."""
+        node = self.site.node
+        return (
+            isinstance(node, ast.While)
+            and isinstance(node.test, ast.Constant)
+            and bool(node.test.value)
+        )
 
     @cached_property
     def shape(self) -> object:

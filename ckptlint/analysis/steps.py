@@ -44,6 +44,17 @@ class Reached:
     served: bool = False
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A collective with the conditions of all ranks, and the rank tests and how they came out,
+    before it. ``ordered`` when it stands in a loop without an end."""
+
+    operation: Operation
+    keys: frozenset[int]
+    tests: frozenset[tuple[object, bool]]
+    ordered: bool
+
+
 def conditions(items: Sequence[Item]) -> dict[int, None]:
     """Return the conditions of a sequence in the order in which they are met."""
     found: dict[int, None] = {}
@@ -155,6 +166,30 @@ def truths(trace: Trace) -> Mapping[object, set[bool]]:
 def places(chain: tuple[Scope, ...]) -> tuple[object, ...]:
     """Return where the calls of a chain stand: equal on all ranks, unlike what they do."""
     return tuple(scope.site.key for scope in chain)
+
+
+def asked(trace: Trace) -> Iterator[Asked]:
+    """Yield all collectives with what is asked before them."""
+    yield from _asked(trace.items, frozenset(), frozenset(), False)
+
+
+def _asked(
+    items: Sequence[Item],
+    keys: frozenset[int],
+    tests: frozenset[tuple[object, bool]],
+    ordered: bool,
+) -> Iterator[Asked]:
+    for item in items:
+        if isinstance(item, Branch):
+            for arm in (item.yes, item.no):
+                yield from _asked(arm.items, keys | {item.key}, tests, ordered)
+        elif isinstance(item, Operation | Loop | Scope):
+            inner = tests | {(test.site.key, test.taken) for test in item.guards}
+            if isinstance(item, Operation):
+                yield Asked(item, keys, inner, ordered)
+            else:
+                within = ordered or (isinstance(item, Loop) and item.forever)
+                yield from _asked(item.body.items, keys, inner, within)
 
 
 def _walk(
