@@ -162,10 +162,10 @@ class Blocks(Statements):
             if guard.synchronises and test is not None:
                 frame.trace.append(self.synchronisation(frame, guard, site))
             self._bind_context(frame, item, value)
+            if test is None and guard.synchronises:
+                return self._enter_in_turn(frame, node, index, guard, site)
             if test is None:
                 with self.within({APART: TRUE}):
-                    if guard.synchronises:
-                        return self._enter_in_turn(frame, node, index, guard, site)
                     return self._enter(frame, node, index + 1)
             frame.scopes |= test.rank.scopes
             if not test.taken:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Literal
 
 from ckptlint.analysis.choosing import chosen
@@ -76,6 +75,7 @@ class _Comparison:
             for ranks, found in seen.items()
         }
         self.places = {ranks: {v.key for v in found} for ranks, found in seen.items()}
+        self._met: dict[RankClass, tuple[Mapping[int, int], Mapping[int, int]]] = {}
 
     def run(self) -> Iterator[Contention]:
         yield from self._by_all()
@@ -95,7 +95,7 @@ class _Comparison:
             for v in self.first
             if v.levels and (v.key, frozenset(v.conditions)) not in self.reached[OTHER]
         }
-        before, after = self._waits
+        before, after = self._waits(OTHER)
         theirs = {(v.key, frozenset(v.conditions)): after[v.order] for v in self.rest if changes(v)}
         left = {v.key for v in self.rest if v.left}
         done: set[tuple[str, int]] = set()
@@ -153,18 +153,22 @@ class _Comparison:
         for visit in self.first:
             if (
                 races(visit)
-                and visit.key in self.places[others]
-                and not self._by_others(visit)
+                and self._done_by(others, visit)
+                and not self._done_by(OTHER, visit)
                 and all(scopes & level.test.rank.scopes for level in visit.levels)
                 and self._shared(visit, scopes & _LEADERS)
             ):
                 yield Contention(kind, visit, (FIRST, others), True)
 
-    def _by_others(self, visit: Visit) -> bool:
-        """Say whether the other ranks do the same wherever this rank does it."""
+    def _done_by(self, others: RankClass, visit: Visit) -> bool:
+        """Say whether other ranks do the same at the same time, wherever rank 0 does it."""
+        before, after = self._waits(others)
         return any(
-            key == visit.key and conditions <= frozenset(visit.conditions)
-            for key, conditions in self.reached[OTHER]
+            each.key == visit.key
+            and frozenset(each.conditions) <= frozenset(visit.conditions)
+            and after[each.order] == before[visit.order]
+            for each in self.seen[others]
+            if isinstance(each.item, Access)
         )
 
     def _close(self, visit: Visit) -> bool:
@@ -203,7 +207,7 @@ class _Comparison:
         ]
         if not writes:
             return
-        first, rest = self._waits
+        first, rest = self._waits(OTHER)
         polled = {visit.key for visit in self.rest if visit.polled}
         known = {v.item.site.node for v in (*self.first, *self.rest)}
         own = {visit.key: visit for visit in self.first}
@@ -222,18 +226,22 @@ class _Comparison:
                 elif _removes(write) and before <= after:
                     yield Contention("order", use, (OTHER,), True, write)
 
-    @cached_property
-    def _waits(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
-        """Count the collectives before each access in which the ranks meet: those in one place, and
-        those of a function in which they make the same ones, be it in different places."""
-        common = self.places[FIRST] & self.places[OTHER]
-        first, rest = shapes(self.first), shapes(self.rest)
-        alike = {chain for chain, shapes in first.items() if rest.get(chain) == shapes}
+    def _waits(self, others: RankClass) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Count the collectives before each access in which rank 0 and others meet: those in one
+        place, and those of a function in which they make the same ones, be it in different places.
+        """
+        known = self._met.get(others)
+        if known is None:
+            found = self.seen[others]
+            common = self.places[FIRST] & self.places[others]
+            mine, theirs = shapes(self.first), shapes(found)
+            alike = {chain for chain, made in mine.items() if theirs.get(chain) == made}
 
-        def meets(visit: Visit) -> bool:
-            return visit.key in common or visit.where in alike
+            def meets(visit: Visit) -> bool:
+                return visit.key in common or visit.where in alike
 
-        return counts(self.first, meets), counts(self.rest, meets)
+            known = self._met[others] = counts(self.first, meets), counts(found, meets)
+        return known
 
     def _same(self, write: Visit, use: Visit) -> bool:
         assert isinstance(write.item, Access)

@@ -3,7 +3,7 @@
 ## What it does
 
 Finds writes under a test of the rank *within the node* (`local_rank == 0`), whose path is the same
-on every node.
+on every node, and those in a context that lets the first rank of each node go first.
 
 ## Why is this bad?
 
