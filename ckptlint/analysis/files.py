@@ -153,12 +153,18 @@ class _Comparison:
         for visit in self.first:
             if (
                 races(visit)
-                and self._done_by(others, visit)
-                and not self._done_by(OTHER, visit)
+                and self._done_first(others, visit)
                 and all(scopes & level.test.rank.scopes for level in visit.levels)
                 and self._shared(visit, scopes & _LEADERS)
             ):
                 yield Contention(kind, visit, (FIRST, others), True)
+
+    def _done_first(self, others: RankClass, visit: Visit) -> bool:
+        """Say whether ranks beside rank 0 do the same, and the rest do not or only afterwards."""
+        here = frozenset(visit.conditions)
+        if any(key == visit.key and known <= here for key, known in self.reached[OTHER]):
+            return self._done_by(others, visit) and not self._done_by(OTHER, visit)
+        return visit.key in self.places[others]
 
     def _done_by(self, others: RankClass, visit: Visit) -> bool:
         """Say whether other ranks do the same at the same time, wherever rank 0 does it."""

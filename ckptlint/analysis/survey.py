@@ -419,21 +419,16 @@ class _Surveyor:
         return (followed and True in above) if above else None
 
     def _told_within(self, found: Contention) -> bool:
-        """Say whether a function on the way to all that is told is looked at by itself, and
-        shows it.
+        """Say whether a function on the way to the access is looked at by itself, and shows it.
 
         What a rank test of a caller makes is shown there.
         """
-        if found.kind not in ("all", "name", "order"):
-            return False
-        within = found.other.where if found.other is not None else found.visit.where
-        return any(
-            scope.site.key == place
-            and scope.function.module.source in self.world.holders.looked_at
+        return found.kind in ("all", "name") and any(
+            scope.function.module.source in self.world.holders.looked_at
             and self.world.shares(
                 scope.function.module, scope.function.node, _class_of(scope.function)
             )
-            for scope, place in list(zip(found.visit.chain, within, strict=False))[1:]
+            for scope in found.visit.chain[1:]
         )
 
     def _elsewhere(self, entry: Entry, callers: Collection[Seen]) -> bool:
