@@ -109,18 +109,15 @@ class Trials:
         project.questions.ask("ran", *edits, *(module.source.display for module in modules))
         machine = Machine(world)
         surveys: dict[Module, Survey] = {}
+        known = self.before.found
         # What is no fix is mostly seen in the file that it changes.
         for module in sorted(modules, key=lambda each: each.source.display not in changed):
             after = surveys[module] = survey(machine, module, self.before.looked, only)
-            if self._adds(after, module) or not (proposal.replaces or self._same(after, fault)):
+            known = known | self.before.by_file.get(module.source.display, Counter())
+            adds = Counter(each.identity for each in self.judge(joined(surveys.values()))) - known
+            if adds or not (proposal.replaces or self._same(after, fault)):
                 return None
         return joined(surveys[module] for module in modules)
-
-    def _adds(self, after: Survey, module: Module) -> bool:
-        """Say whether looking at a file tells what was not told before."""
-        own = self.before.by_file.get(module.source.display, Counter())
-        found = Counter(finding.identity for finding in self.judge(after))
-        return bool(found - (own | self.before.found))
 
     def _concerned(
         self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]

@@ -30,7 +30,7 @@ def disagreements(trace: Trace, keys: Keys) -> Iterator[Divergence]:
         if tested.keys() & parts:
             continue  # its parts are tested as well: ranks that disagree do so in them
         resolve = _Resolution(key, keys.divergent[key])
-        one, two = resolve(trace, True), resolve(trace, False)
+        one, two = resolve(trace.unguarded, True), resolve(trace.unguarded, False)
         for divergence in compare(one, FIRST, two, FIRST, keys):
             yield replace(divergence, kind="divergent")
 
@@ -47,13 +47,16 @@ def _branches(trace: Trace) -> Iterator[Branch]:
 
 
 class _Resolution:
-    """Takes one arm of every branch on a condition, and marks what stands in it."""
+    """Takes one arm of every branch on a condition, and marks what stands in it; what stands under
+    no rank test otherwise stays as it is."""
 
     def __init__(self, key: int, mark: Divergent) -> None:
         self.key = key
         self.mark = mark
 
     def __call__(self, trace: Trace, taken: bool, guards: tuple[Test, ...] = ()) -> Trace:
+        if not guards and self.key not in trace.conditions:
+            return trace
         result: list[Item] = []
         for item in trace:
             if isinstance(item, Branch) and item.key == self.key:

@@ -316,6 +316,13 @@ class Trace:
         return Trace(kept)
 
     @cached_property
+    def unguarded(self) -> Trace:
+        """The sequence without the rank tests that its items stand under."""
+        items = [_unguarded(item) for item in self.items]
+        same = all(new is old for new, old in zip(items, self.items, strict=True))
+        return self if same else Trace(items)
+
+    @cached_property
     def conditions(self) -> frozenset[int]:
         """The conditions of all branches inside, at any depth."""
         found: set[int] = set()
@@ -339,6 +346,20 @@ class Trace:
             elif isinstance(item, Branch):
                 found |= item.yes.functions | item.no.functions
         return frozenset(found)
+
+
+def _unguarded(item: Item) -> Item:
+    if isinstance(item, Branch):
+        yes, no = item.yes.unguarded, item.no.unguarded
+        return item if yes is item.yes and no is item.no else replace(item, yes=yes, no=no)
+    if isinstance(item, Loop | Scope):
+        body = item.body.unguarded
+        return (
+            item if body is item.body and not item.guards else replace(item, body=body, guards=())
+        )
+    if isinstance(item, Operation | Exit) and item.guards:
+        return replace(item, guards=())
+    return item
 
 
 class _Shape:
