@@ -21,7 +21,7 @@ from ckptlint.analysis.survey import Survey, survey
 from ckptlint.analysis.world import World
 from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
-from ckptlint.finding import Finding, Fix
+from ckptlint.finding import Finding, Fix, Span
 from ckptlint.fixing import Proposal, runtime_calls
 from ckptlint.knowledge import Knowledge
 from ckptlint.plain import finding_from
@@ -50,6 +50,13 @@ class Told:
     findings: tuple[Finding, ...]
     plain: tuple[Finding, ...]
     inner: tuple[str, ...] = ()
+
+    @property
+    def spans(self) -> Iterator[Span]:
+        """The places that it shows, which move with the lines of their files."""
+        for finding in self.findings:
+            yield finding.span
+            yield from (related.span for related in finding.related)
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,8 @@ class Examiner:
         looked = {name: each for (_, name), each in result.looked.items()}
         questions = asked.all()
         examined = Examined(tuple(told), (*self.unread(questions), *complaints), looked)
-        return Found(examined, questions, self.outlines())
+        shown = {f"file:{span.path}" for each in told for span in each.spans}
+        return Found(examined, questions | shown, self.outlines())
 
     def outlines(self) -> Outlines:
         """Return the outlines that were asked for and not returned before."""

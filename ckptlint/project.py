@@ -228,7 +228,8 @@ class Module:
     def outline(self) -> Mapping[str, str]:
         """Digests of the text of each function, by name, and under "" of what stands outside them.
 
-        Imports inside functions count as outside: what they bind is looked up like the others.
+        What is looked up without reading a function counts as outside: its imports, its decorators,
+        and the variables of the file that it sets.
         """
         code, end = self.source.code, 0
         outside: list[bytes] = []
@@ -243,13 +244,30 @@ class Module:
         lines = b"\n".join([*outside, code[end:]]).splitlines()
         told = [line for line in lines if not line.lstrip().startswith((b"#", b"\r"))]
         apart = hashlib.blake2b(repr([*filter(None, told)]).encode(), digest_size=8)
-        apart.update(repr([self.import_texts, list(texts)]).encode())
+        apart.update(repr([self.import_texts, list(texts), self._declared]).encode())
         return {"": apart.hexdigest(), **{name: text.hexdigest() for name, text in texts.items()}}
 
     @property
     def import_texts(self) -> list[str]:
         """Every import statement of the file as it is written."""
         return [ast.unparse(statement) for statement in self.import_statements]
+
+    @property
+    def _declared(self) -> list[object]:
+        """The decorators of each function, and the variables of the file that it sets."""
+        declares = b"global " in self.source.data
+        return [
+            [
+                *map(ast.unparse, function.decorators),
+                *(
+                    name
+                    for node in (walk(function.node) if declares else ())
+                    if isinstance(node, ast.Global)
+                    for name in node.names
+                ),
+            ]
+            for function in self.functions
+        ]
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -301,6 +319,10 @@ class Project:
         if found is None:
             raise self.broken[source]
         return found
+
+    def read(self, module: Module) -> None:
+        """Note that what is found out depends on the text of a file, not on its outline alone."""
+        self.questions.ask("file", module.source.display)
 
     def parsed(self, source: Source, of: Asking = "file") -> Module | None:
         """Parse a file and index what it defines; None when it is broken.

@@ -98,7 +98,7 @@ class Members(Namer):
                 if found is not None:
                     return found
                 inner = (
-                    base.module.project.find(base.module, name, 1)
+                    base.module.project.find(base.module, name, 1, "outline")
                     if base.module.source.path.name == "__init__.py"
                     else None
                 )

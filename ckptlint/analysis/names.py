@@ -100,7 +100,7 @@ class Namer(Evaluator):
         found = self._bound(module, name)
         if found is not None:
             return found
-        for star in module.project.giving(module.source, name):
+        for star in module.project.giving(module.source, name, "outline"):
             if isinstance(star, Module):
                 found = self._bound(star, name)
             elif self.recorded(f"{star}.{name}"):
@@ -155,7 +155,7 @@ class Namer(Evaluator):
         full = f"{target.module}.{target.name}" if target.name else target.module
         if not target.level and self.recorded(full):
             return External(full)
-        found = module.project.find(module, target.module, target.level)
+        found = module.project.find(module, target.module, target.level, "outline")
         if not target.name:
             return ModuleValue(found) if found is not None else External(full)
         if found is not None and found is not module:
@@ -163,7 +163,7 @@ class Namer(Evaluator):
             if value is not None:
                 return value
         inner = ".".join(part for part in (target.module, target.name) if part)
-        submodule = module.project.find(module, inner, target.level)
+        submodule = module.project.find(module, inner, target.level, "outline")
         if submodule is not None:
             return ModuleValue(submodule)
         return External(full)

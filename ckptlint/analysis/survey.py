@@ -321,7 +321,9 @@ class _Surveyor:
         said: set[str] = set()
         pending = [method]
         while pending:
-            names = self.world.mentions(pending.pop().node).attributes - said
+            function = pending.pop()
+            self.world.project.read(function.module)
+            names = self.world.mentions(function.node).attributes - said
             said |= names
             pending += [
                 each.methods[name] for name in names for each in classes if name in each.methods

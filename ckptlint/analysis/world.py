@@ -175,6 +175,7 @@ class World:
         )
 
     def _find_holding(self, definition: ClassDefinition) -> frozenset[str]:
+        self.project.read(definition.module)
         return frozenset(
             child.attr
             for node in walk(definition.node)
@@ -202,14 +203,17 @@ class World:
 
     def tests(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that holds the rank is mentioned here."""
+        self.project.read(module)
         return self.holders.mentioned(module, self.mentions(node))
 
     def may_part(self, module: Module, node: FunctionNode) -> bool:
         """Say whether ranks may part in a function in a way that matters."""
+        self.project.read(module)
         return self._partings.may_part(module, node)
 
     def wrapped_later(self, module: Module, node: ast.AST, call: ast.Call) -> bool:
         """Say whether a function wraps a model only after a call to which it passes it."""
+        self.project.read(module)
         passed = {each.id for each in call.args if isinstance(each, ast.Name)}
         return bool(passed) and any(
             isinstance(part, ast.Call)
@@ -221,6 +225,7 @@ class World:
 
     def calls_received(self, module: Module, node: FunctionNode | ast.Lambda) -> bool:
         """Say whether what a function does depends on a function or module it is given."""
+        self.project.read(module)
         return self._partings.calls_received(module, node)
 
     def callers(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
@@ -235,18 +240,17 @@ class World:
         for module in self._seeing(function.module, self.project.lexicon.mentioning({name})):
             view = self._views.of(module)
 
-            def leads(node: ast.AST, view: View = view) -> bool:
-                said = self.mentions(node)
+            def leads(said: Mentions, view: View = view) -> bool:
                 if sought is not function:
                     return name in said.names and view.name(name) is sought
                 return said.any_of({name}) and function in view.targets(said)
 
             for caller in module.functions:
-                if leads(caller.node):
+                if leads(self._views.said(caller)):
                     yield Site(module, caller.node), caller
             # A file whose top level only starts a program has no other half of anything.
             top = module.top_expressions
-            if any(map(leads, top)) and self._acts_besides(module, top, name):
+            if any(map(leads, map(self.mentions, top))) and self._acts_besides(module, top, name):
                 yield Site(module, module.tree), None
 
     def setters(self, module: Module) -> Mapping[str, tuple[Function, ...]]:
@@ -315,7 +319,7 @@ class World:
             find = partial(self.project.visible, source)
             visible = self._questions.remembered(self._visible, source, find)
             if target.source in visible:
-                module = self.project.parsed(source)
+                module = self.project.parsed(source, "outline")
                 if module is not None:
                     yield module
 
@@ -326,6 +330,7 @@ class World:
     def shares(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
         """Say whether a function changes files or loads a state, and it or its class knows of
         ranks."""
+        self.project.read(module)
         around = node if owner is None else owner
         if module.source in self.holders.speaking and self._writing.named(node):
             return self.gives(module, around) or self.tests(module, around)
