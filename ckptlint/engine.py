@@ -66,6 +66,7 @@ class _Analysis:
             "looked_at": {source.display for source in holders.looked_at},
             "used": {source.display for source in holders.used},
         }
+        self.memo.change(store.changed_inside(self.examiner.project, self.examiner.telling))
         old = store.remembered("holders") or {}
         store.memory["holders"] = {name: sorted(each) for name, each in new.items()}
         if old:
@@ -74,7 +75,7 @@ class _Analysis:
             mentioning = self.examiner.project.lexicon.mentioning(names) if names else ()
             files = {source.display for source in mentioning}
             parts = different["speaking"] | different["looked_at"] | different["used"]
-            self.memo.change(f"file:{name}" for name in files | parts)
+            self.memo.change(each for name in files | parts for each in store.every_question(name))
 
     def findings(self) -> Iterator[Finding]:
         """Look at each file that matters, and tell each fault once, as its best witness has it."""

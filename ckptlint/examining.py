@@ -16,16 +16,17 @@ from typing import Any, Generic, TypeVar
 from ckptlint import evidence
 from ckptlint.analysis.holders import Holders
 from ckptlint.analysis.machine import Machine
+from ckptlint.analysis.outlines import TORN, outline
 from ckptlint.analysis.seen import Looked
 from ckptlint.analysis.survey import Survey, survey
-from ckptlint.analysis.world import World
+from ckptlint.analysis.world import World, telling
 from ckptlint.fault import Fault
 from ckptlint.file_fault import FileFault
 from ckptlint.finding import Finding, Fix, Span
 from ckptlint.fixing import Proposal, runtime_calls
 from ckptlint.knowledge import Knowledge
 from ckptlint.plain import finding_from
-from ckptlint.project import TORN, Project
+from ckptlint.project import Project
 from ckptlint.request import Request, not_analysed
 from ckptlint.siblings import Siblings
 from ckptlint.source import Source
@@ -96,7 +97,7 @@ class Examined:
             for each in plain["told"]
         )
         looked = {
-            name: Looked(parts, likeness, frozenset((path, line) for path, line in functions))
+            name: Looked(parts, likeness, frozenset((path, ran) for path, ran in functions))
             for name, (parts, likeness, functions) in plain["looked"].items()
         }
         return cls(tuple(told), tuple(map(finding_from, plain["complaints"])), looked)
@@ -147,6 +148,11 @@ class Examiner:
         every = frozenset(backend for backends in shown.values() for backend in backends)
         return every | marks.in_settings(self.request.root)
 
+    @cached_property
+    def telling(self) -> frozenset[str]:
+        """The words by which a function may lead to something of interest."""
+        return telling(self.knowledge, self.holders)
+
     def examine(self, source: Source) -> Found[Examined]:
         """Look at one file (raises SourceError)."""
         with self.project.questions.apart() as asked:
@@ -176,7 +182,7 @@ class Examiner:
             return {}
         outlined = {source: self.project.parsed(source) for source in self.project.outlined}
         found = {
-            source.display: module.outline if module is not None else TORN
+            source.display: outline(module, self.telling) if module is not None else TORN
             for source, module in outlined.items()
         }
         self.project.outlined.clear()

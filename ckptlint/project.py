@@ -7,14 +7,13 @@ Modules are parsed when they are first asked for.
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from ckptlint.lexicon import Index, Lexicon
 from ckptlint.questions import Answers, Questions
@@ -22,7 +21,6 @@ from ckptlint.source import Source, SourceError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Asking = Literal["file", "outline"]
-TORN: Mapping[str, str] = {"": "torn"}  # the outline of a file that cannot be parsed
 _SOURCE_FOLDERS = ("src", "source", "lib", "python")
 
 
@@ -127,6 +125,7 @@ class Module:
     project: Project
     symbols: dict[str, Function | ClassDefinition | Import] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
+    _around: dict[ast.AST, Sequence[str]] = field(default_factory=dict)
 
     @property
     def tree(self) -> ast.Module:
@@ -224,50 +223,31 @@ class Module:
                 found.append(statement)
         return tuple(found)
 
-    @cached_property
-    def outline(self) -> Mapping[str, str]:
-        """Digests of the text of each function, by name, and under "" of what stands outside them.
-
-        What is looked up without reading a function counts as outside: its imports, its decorators,
-        and the variables of the file that it sets.
-        """
-        code, end = self.source.code, 0
-        outside: list[bytes] = []
-        texts: dict[str, Any] = {}
-        for function in sorted(self.functions, key=lambda each: each.node.lineno):
-            first, last = self.source.extent(function.node)
-            outside.append(code[end:first])
-            end = max(end, last)
-            texts.setdefault(function.qualname, hashlib.blake2b(digest_size=8)).update(
-                code[first:last]
-            )
-        lines = b"\n".join([*outside, code[end:]]).splitlines()
-        told = [line for line in lines if not line.lstrip().startswith((b"#", b"\r"))]
-        apart = hashlib.blake2b(repr([*filter(None, told)]).encode(), digest_size=8)
-        apart.update(repr([self.import_texts, list(texts), self._declared]).encode())
-        return {"": apart.hexdigest(), **{name: text.hexdigest() for name, text in texts.items()}}
-
-    @property
-    def import_texts(self) -> list[str]:
-        """Every import statement of the file as it is written."""
-        return [ast.unparse(statement) for statement in self.import_statements]
-
-    @property
-    def _declared(self) -> list[object]:
-        """The decorators of each function, and the variables of the file that it sets."""
-        declares = b"global " in self.source.data
-        return [
-            [
-                *map(ast.unparse, function.decorators),
-                *(
-                    name
-                    for node in (walk(function.node) if declares else ())
-                    if isinstance(node, ast.Global)
-                    for name in node.names
-                ),
+    def around(self, node: ast.AST) -> Sequence[str]:
+        """Return the functions of which a piece of syntax is a part, or which are in it, each with
+        the name of the file before it."""
+        known = self._around.get(node)
+        if known is None:
+            first = getattr(node, "lineno", 0)
+            last = getattr(node, "end_lineno", 0) or first
+            known = self._around[node] = [
+                f"{self.source.display}:{name}"
+                for start, end, name in self._extents
+                if start <= last and first <= end
             ]
-            for function in self.functions
-        ]
+        return known
+
+    @cached_property
+    def _extents(self) -> tuple[tuple[int, int, str], ...]:
+        """The lines of each function, decorators included, with its name."""
+        return tuple(
+            (
+                min([each.node.lineno, *(decorator.lineno for decorator in each.decorators)]),
+                each.node.end_lineno or each.node.lineno,
+                each.qualname,
+            )
+            for each in self.functions
+        )
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
@@ -320,9 +300,10 @@ class Project:
             raise self.broken[source]
         return found
 
-    def read(self, module: Module) -> None:
-        """Note that what is found out depends on the text of a file, not on its outline alone."""
-        self.questions.ask("file", module.source.display)
+    def read(self, module: Module, node: ast.AST) -> None:
+        """Note that what is found out depends on the text of a piece of syntax, not only on the
+        outline of its file."""
+        self.questions.ask("text", *module.around(node))
 
     def parsed(self, source: Source, of: Asking = "file") -> Module | None:
         """Parse a file and index what it defines; None when it is broken.

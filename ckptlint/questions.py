@@ -3,8 +3,9 @@
 An answer that was found holds as long as every question that was asked for it has the answer that
 it had. A question names its kind:
 
-- ``file:`` the syntax of a file, ``outline:`` what of it stands outside functions, ``said:`` the
-  text of one function, ``imports:`` what it imports;
+- ``file:`` the syntax of a file, ``outline:`` what of it stands outside functions, ``imports:``
+  what it imports;
+- ``text:`` the text of one function, ``said:`` the names by which it may lead to others;
 - ``word:``, ``def:`` and ``base:`` the files in which a name stands, is defined, or is the name of
   a base class;
 - ``module:`` the file that an import finds by a dotted name, ``files:`` which files there are;

@@ -123,14 +123,13 @@ class Trials:
         self, edits: Mapping[str, Sequence[Edit]], sources: Mapping[str, Source]
     ) -> set[tuple[str, str]]:
         """Return the changed functions and those that run one of them, by file and name."""
-        lines: set[tuple[str, int]] = set()
+        changed: set[tuple[str, str]] = set()
         found: set[tuple[str, str]] = set()
         for path, each in edits.items():
             module = self.world.project.module(sources[path])
             touched = {node for node in ast.walk(module.tree) if _within(node, each)}
             names = {node.name for node in touched}
-            lines |= {(path, node.lineno) for node in touched}
-            found |= {(path, f.qualname) for f in module.functions if f.node in touched}
+            changed |= {(path, f.qualname) for f in module.functions if f.node in touched}
             found |= {
                 (file, name)
                 for file, name in self.before.looked
@@ -139,9 +138,9 @@ class Trials:
         found |= {
             place
             for place, looked in self.before.looked.items()
-            if not lines.isdisjoint(looked.functions)
+            if any((path, name.split(".<")[0]) in changed for path, name in looked.functions)
         }
-        return found
+        return found | changed
 
     def _around(
         self, changed: Mapping[str, Source], replaced: Iterable[Source]

@@ -56,7 +56,7 @@ class Attributes:
         )
 
     def _find_writers(self, definition: ClassDefinition) -> Mapping[str, Writers]:
-        definition.module.project.read(definition.module)
+        definition.module.project.read(definition.module, definition.node)
         methods = dict.fromkeys(m for each in definition.writers.values() for m in each)
         written = {method: _written(method) for method in methods}
         tested = {method: _suggested(method) for method in methods}

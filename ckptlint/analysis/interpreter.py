@@ -168,7 +168,7 @@ class Interpreter(Blocks):
     def _run_alone(self, value: FunctionValue, arguments: Arguments) -> Result:
         function = value.function
         bound = value.bound
-        self.world.project.read(function.module)
+        self.world.project.read(function.module, function.node)
         frame = Frame(function.module, function, value.closure, bound)
         self._bind_parameters(frame, function, bound, arguments)
         if frame.bound is None and function.owner is not None:

@@ -242,7 +242,7 @@ class Reach:
 
     def mentioned(self, module: Module, node: ast.AST) -> bool:
         """Say whether a piece of syntax mentions a name that leads there."""
-        module.project.read(module)
+        module.project.read(module, node)
         said = self._views.mentions(node)
         if said.any_of(self._seeds):
             return True

@@ -52,12 +52,12 @@ class Looked:
 
     ``parts`` is false where only files were of interest. ``likeness`` tells what each rank class
     does (see :mod:`~ckptlint.analysis.likeness`; None: too much to tell); ``functions`` are those
-    that were run, by file and line.
+    that were run, by file and name.
     """
 
     parts: bool
     likeness: Mapping[str, str | None]
-    functions: frozenset[tuple[str, int]]
+    functions: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Seen:
         return Looked(
             self.entry.parts,
             {ranks.who: likeness(trace, self.means.keys) for ranks, trace in self.traces.items()},
-            frozenset((each.module.source.display, each.node.lineno) for each in ran),
+            frozenset((each.module.source.display, each.qualname) for each in ran),
         )
 
     @cached_property

@@ -322,7 +322,7 @@ class _Surveyor:
         pending = [method]
         while pending:
             function = pending.pop()
-            self.world.project.read(function.module)
+            self.world.project.read(function.module, function.node)
             names = self.world.mentions(function.node).attributes - said
             said |= names
             pending += [

@@ -175,7 +175,7 @@ class World:
         )
 
     def _find_holding(self, definition: ClassDefinition) -> frozenset[str]:
-        self.project.read(definition.module)
+        self.project.read(definition.module, definition.node)
         return frozenset(
             child.attr
             for node in walk(definition.node)
@@ -203,17 +203,17 @@ class World:
 
     def tests(self, module: Module, node: ast.AST) -> bool:
         """Say whether something that holds the rank is mentioned here."""
-        self.project.read(module)
+        self.project.read(module, node)
         return self.holders.mentioned(module, self.mentions(node))
 
     def may_part(self, module: Module, node: FunctionNode) -> bool:
         """Say whether ranks may part in a function in a way that matters."""
-        self.project.read(module)
+        self.project.read(module, node)
         return self._partings.may_part(module, node)
 
     def wrapped_later(self, module: Module, node: ast.AST, call: ast.Call) -> bool:
         """Say whether a function wraps a model only after a call to which it passes it."""
-        self.project.read(module)
+        self.project.read(module, node)
         passed = {each.id for each in call.args if isinstance(each, ast.Name)}
         return bool(passed) and any(
             isinstance(part, ast.Call)
@@ -225,7 +225,7 @@ class World:
 
     def calls_received(self, module: Module, node: FunctionNode | ast.Lambda) -> bool:
         """Say whether what a function does depends on a function or module it is given."""
-        self.project.read(module)
+        self.project.read(module, node)
         return self._partings.calls_received(module, node)
 
     def callers(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
@@ -330,11 +330,24 @@ class World:
     def shares(self, module: Module, node: ast.AST, owner: ast.AST | None = None) -> bool:
         """Say whether a function changes files or loads a state, and it or its class knows of
         ranks."""
-        self.project.read(module)
         around = node if owner is None else owner
+        self.project.read(module, around)
         if module.source in self.holders.speaking and self._writing.named(node):
             return self.gives(module, around) or self.tests(module, around)
         return self.holders.ranked(module, self.mentions(node)) and self.writes(module, node)
+
+
+def telling(knowledge: Knowledge, holders: Holders) -> frozenset[str]:
+    """Return the identifiers to which it is asked whether a name leads."""
+    return frozenset().union(
+        _RANK_SOURCES,
+        knowledge.interesting,
+        knowledge.givers,
+        knowledge.wrappers,
+        knowledge.acting,
+        knowledge.writers,
+        holders.names,
+    )
 
 
 def _only_refuses(statement: ast.stmt, node: ast.Raise) -> bool:

@@ -120,9 +120,9 @@ class Database:
         except zlib.error as error:
             raise DamagedError from error
 
-    def outline(self, row: Row) -> Mapping[str, str]:
+    def outline(self, name: str) -> Mapping[str, str]:
         """Return the outline that a file had, empty where nobody asked for it."""
-        found = self.one("select outline from file where id = ?", row.id)
+        found = self.one("select outline from file where name = ?", stored(name))
         outline: Mapping[str, str] = loaded(found[0]) if found is not None else {}
         return outline
 

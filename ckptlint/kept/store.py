@@ -7,17 +7,18 @@ import sqlite3
 import zlib
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ckptlint.analysis.outlines import OUTSIDE, TORN, outline, outside
 from ckptlint.kept.answers import KeptMemo
 from ckptlint.kept.database import DamagedError, Database, Names, stored
 from ckptlint.kept.files import Changes, Reader, digest
 from ckptlint.kept.index import KeptIndex
 from ckptlint.lexicon import KINDS, BuiltIndex, imports
-from ckptlint.project import TORN, Module, Project
+from ckptlint.project import Project
 from ckptlint.source import Source
 
 _FILE = f"insert or replace into file values ({', '.join('?' * 11)})"
@@ -72,17 +73,39 @@ class Store:
                 yield "files:all"
             elif row.imports != _plain(source):
                 yield f"imports:{name}"
-            before = self._database.outline(row) if row is not None else {}
+            before = self._database.outline(name)
             if before:
                 module = project.parsed(source) if source is not None else None
-                yield from self._inside(name, before, module)
+                now = outside(module) if module is not None else TORN[OUTSIDE]
+                if before[OUTSIDE] != now:
+                    yield f"outline:{name}"
 
-    def _inside(self, name: str, before: Mapping[str, str], module: Module | None) -> Iterator[str]:
-        """Yield the questions about parts of a file that have another answer than they had."""
-        now = self.outlines[name] = module.outline if module is not None else TORN
-        for each in before.keys() | now.keys():
-            if before.get(each) != now.get(each):
-                yield f"said:{name}:{each}" if each else f"outline:{name}"
+    def changed_inside(self, project: Project, telling: Collection[str]) -> Iterator[str]:
+        """Yield the questions about functions that have another answer than they had, where these
+        words lead somewhere by themselves."""
+        if self.anew:
+            return
+        for name in self.changes.gone.keys() | self.changes.other.keys():
+            before, source = self._database.outline(name), self.changes.other.get(name)
+            if not before:
+                continue
+            module = project.parsed(source) if source is not None else None
+            now = outline(module, telling) if module is not None else TORN
+            self.outlines[name] = now
+            for each in (before.keys() | now.keys()) - {OUTSIDE}:
+                old, new = (parts.get(each, " ").split(" ") for parts in (before, now))
+                for kind, one, two in zip(("text", "said"), old, new, strict=True):
+                    if one != two:
+                        yield f"{kind}:{name}:{each}"
+
+    def every_question(self, name: str) -> Iterator[str]:
+        """Yield the questions about a file and its parts."""
+        yield f"file:{name}"
+        for each in self._database.outline(name):
+            if each == OUTSIDE:
+                yield f"outline:{name}"
+            else:
+                yield from (f"text:{name}:{each}", f"said:{name}:{each}")
 
     def _differences(self, name: str) -> Names:
         """Return the names that a file holds now and did not, or held and does not now."""
