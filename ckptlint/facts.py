@@ -255,9 +255,14 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Pure:
-    """A function without side effects and without communication (a fix may move its call)."""
+    """A function without side effects and without communication (a fix may move its call).
+
+    ``truth`` says when its result is true: ``always``, or by the ``number`` of what it holds; where
+    it is empty, nothing is known of that.
+    """
 
     name: str
+    truth: Literal["", "always", "number"] = ""
     framework: str = ""
 
 

@@ -63,6 +63,7 @@ class Knowledge:
             if self._holds(record):
                 self._index(record)
         self.pure = {self.canonical(record.name) for record in facts.of(Pure)}
+        self.truths = {self.canonical(r.name): r.truth for r in facts.of(Pure) if r.truth}
         self.divergent = {self.canonical(record.name): record for record in facts.of(Disagreement)}
         self.exits = {self.canonical(record.name) for record in facts.of(Exit)}
         self.evidence: tuple[Evidence, ...] = tuple(facts.of(Evidence))

@@ -18,6 +18,7 @@ from ckptlint.analysis.sequences import (
     Test,
     Trace,
 )
+from ckptlint.analysis.truths import sways
 from ckptlint.analysis.values import (
     FALSE,
     NONE,
@@ -163,7 +164,7 @@ class Decider:
             case Choice():
                 return self._tested(value)
             case Symbol(rank=None):
-                return self.keys.tested(value.key, value.divergent)
+                return self.keys.tested(value.key, sways(self.keys, self.knowledge, value))
             case FunctionValue() | ModuleValue() | External():
                 return TRUE
             case _ if value.rank is not None:
