@@ -151,9 +151,16 @@ class Interpreter(Blocks):
         if not (self.world.tests(setter.module, node) or self.world.gives(setter.module, node)):
             return {}
         bound = Instance(setter.owner, exact=True) if setter.owner is not None else None
-        return self.apart_from_settings(
-            lambda: self.run(FunctionValue(setter, None, bound), Arguments(complete=False))
-        ).settings
+        value = FunctionValue(setter, None, bound)
+        settings: Settings = self.memory.round(
+            ("given", setter),
+            partial(
+                self.apart_from_settings,
+                lambda: self.run(value, Arguments(complete=False)).settings,
+            ),
+            {},
+        )
+        return settings
 
     def run(self, value: FunctionValue, arguments: Arguments) -> Result:
         """Execute a function of the project; results are remembered."""
