@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
@@ -41,6 +42,12 @@ class SourceError(Exception):
 def words(data: bytes) -> frozenset[bytes]:
     """Return the words in a piece of source, those of comments and strings included."""
     return frozenset(data.translate(_SPACED).split())
+
+
+def named_as_test(name: str) -> bool:
+    """Say whether a file has the name of a test's."""
+    stem = os.path.splitext(name)[0]
+    return stem.startswith("test_") or stem.endswith("_test") or stem == "conftest"
 
 
 def split_lines(text: str) -> tuple[str, ...]:
@@ -82,6 +89,11 @@ class Source:
     def opaque(self) -> bool:
         """Whether the words of the file do not tell what is in it, as in UTF-16."""
         return b"\0" in self.data
+
+    @cached_property
+    def tests(self) -> bool:
+        """Whether the file has the name of a test's."""
+        return named_as_test(self.path.name)
 
     @property
     def suppresses(self) -> bool:

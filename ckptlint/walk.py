@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ckptlint.config import Settings
 from ckptlint.ignores import BUILT_IN, Patterns, above, gitignore, ignored, patterns
+from ckptlint.source import named_as_test
 
 ROOT_MARKERS = frozenset(
     {"pyproject.toml", "setup.py", "setup.cfg", ".git", ".ckptlint.toml", "ckptlint.toml"}
@@ -98,7 +99,7 @@ class Walker:
                 if is_folder:
                     below.append(_inside(folder, entry))
                 else:
-                    test = not meant and (folder.in_tests or _test_name(entry.name))
+                    test = not meant and (folder.in_tests or named_as_test(entry.name))
                     yield Found(entry.path, folder.scope.root, test)
             if depth is None or folder.depth < depth:
                 stack.extend(reversed(below))
@@ -132,12 +133,7 @@ def is_root(folder: str) -> bool:
 def is_test(relative: str) -> bool:
     """Say whether a path below a project's root is a test's: those build mismatches on purpose."""
     *folders, name = relative.split(os.sep)
-    return "tests" in folders or _test_name(name)
-
-
-def _test_name(name: str) -> bool:
-    stem = os.path.splitext(name)[0]
-    return stem.startswith("test_") or stem.endswith("_test") or stem == "conftest"
+    return "tests" in folders or named_as_test(name)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -190,10 +190,12 @@ class Statements(Caller):
 
     def _Assert(self, frame: Frame, node: ast.Assert) -> str:
         test = self.truth(self.evaluate(frame, node.test))
-        if isinstance(test, Const) and test.rank is not None and not test.value:
-            frame.scopes |= test.rank.scopes
-            return RAISE if test.rank.exact else NEXT
-        return NEXT
+        if not isinstance(test, Const) or test.value:
+            return NEXT
+        if test.rank is None:  # no rank passes, as with ``assert rank == -1``
+            return RAISE
+        frame.scopes |= test.rank.scopes
+        return RAISE if test.rank.exact else NEXT
 
     def _FunctionDef(self, frame: Frame, node: FunctionNode) -> str:
         outer = frame.function

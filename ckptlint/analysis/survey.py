@@ -438,7 +438,7 @@ class _Surveyor:
         if entry.function is None:
             return entry.nested is not None
         followed = {entry.node, *(caller.entry.node for caller in callers)}
-        return any(site.node not in followed for site, _ in self.world.callers(entry.function))
+        return any(site.node not in followed for site, _ in self._mentioning(entry.function))
 
     def _balanced(self, seen: Seen, divergence: Divergence) -> bool:
         """Say whether callers get to what the ranks do apart, and every one has the other half.
@@ -462,7 +462,7 @@ class _Surveyor:
         if entry.function is None:
             return
         known = {each.entry.node for each in within} | {entry.node}
-        for site, function in self.world.callers(entry.function):
+        for site, function in self._mentioning(entry.function):
             if site.node not in known:
                 name = function.qualname if function is not None else "<module>"
                 caller = self._outside.get(site.node)
@@ -471,6 +471,13 @@ class _Surveyor:
                     self._outside[site.node] = caller
                 if entry.node in caller.inlined:
                     yield caller
+
+    def _mentioning(self, function: Function) -> Iterator[tuple[Site, Function | None]]:
+        """Yield what may call a function. A test calls what it likes, on as many ranks as it likes:
+        it says nothing of how other files are run."""
+        for site, caller in self.world.callers(function):
+            if self.module.source.tests or not site.module.source.tests:
+                yield site, caller
 
     def nested(self) -> list[Entry]:
         """Return the nested functions met so far that a caller may run by themselves."""
