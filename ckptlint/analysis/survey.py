@@ -423,10 +423,11 @@ class _Surveyor:
     def _told_within(self, found: Contention) -> bool:
         """Say whether a function on the way to the access is looked at by itself, and shows it.
 
-        What a rank test of a caller makes is shown there.
+        What a rank test of a caller makes is shown there, and in a test what it makes of others.
         """
         return found.kind in ("all", "name") and any(
             scope.function.module.source in self.world.holders.looked_at
+            and scope.function.module.source.tests >= self.module.source.tests
             and self.world.shares(
                 scope.function.module, scope.function.node, _class_of(scope.function)
             )

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from workspace import Workspace, places
 
-CONVERT = """import os
+CONVERT = """# A program of one process: there is no rank.
+import argparse
+import os
 
 import torch
 
 
 def convert(source, folder):
     os.makedirs(folder)
-    torch.save(torch.load(source)["model"], os.path.join(folder, "model.pt"))
+    state = torch.load(source)
+    torch.save(state["model"], os.path.join(folder, "model.pt"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("folder")
+    given = parser.parse_args()
+    convert(given.source, given.folder)
 """
 CALLER = """import torch
 import torch.distributed as dist
@@ -36,7 +47,7 @@ def test_a_call_by_a_test_is_no_evidence_of_several_processes(workspace: Workspa
 
 def test_a_call_by_a_program_is(workspace: Workspace) -> None:
     workspace.write(convert=CONVERT, train=CALLER)
-    assert places(workspace.check(".")) == ["train.py:12:5 CKP201"]
+    assert places(workspace.check(".")) == ["convert.py:9:5 CKP201", "convert.py:11:5 CKP201"]
 
 
 def test_a_test_that_is_checked_is_seen_with_its_own_calls(workspace: Workspace) -> None:
