@@ -129,7 +129,8 @@ class _Analysis:
         for source, each in told:
             for finding in each.plain:
                 before[finding.identity] += 1
-                if finding.span.path in self.request.asked:
+                sure = finding.confidence.level >= self.request.confidence.level
+                if sure and finding.span.path in self.request.asked:
                     wanted[source].add((each.key, finding.code))
         found: dict[tuple[str, str], Fix | None] = {}
         new: list[Source] = []
@@ -199,6 +200,7 @@ def _collector_off() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.unfreeze()  # see Trials
         if was_on:
             gc.enable()
 

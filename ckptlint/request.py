@@ -34,8 +34,8 @@ class Request:
     With ``around`` the findings of all other files come along, without fixes. ``within`` names the
     files whose functions are looked at, where not all of them can matter; ``backends`` are those
     that the project shows, where that is known. With ``runtime`` fixes call the runtime where they
-    can. ``jobs`` is how many processes may be used; ``store`` holds what earlier runs
-    found out of the same sources.
+    can; only findings at least of this ``confidence`` get any. ``jobs`` is how many processes may
+    be used; ``store`` holds what earlier runs found out of the same sources.
     """
 
     sources: Sequence[Source]
@@ -44,6 +44,7 @@ class Request:
     facts: FactSet
     codes: Collection[str]
     fixes: bool = False
+    confidence: Confidence = Confidence.POSSIBLE
     around: bool = False
     within: Collection[str] | None = None
     backends: frozenset[str] | None = None

@@ -349,6 +349,7 @@ class Runner:
             facts=self.facts() + files.settings.facts,
             codes=files.settings.codes,
             fixes=self.mode.offer,
+            confidence=files.settings.confidence,
             runtime=files.settings.fix_style == "runtime",
             around=judges_comments(files.settings, judged),
             shared_filesystem=files.settings.shared_filesystem,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +37,15 @@ class Before:
     by_file: Mapping[str, Counter[Identity]]
 
 
+@dataclass(frozen=True)
+class _After:
+    """What is left of a survey when the rewritten project is gone: what was found, and the files
+    that were looked at."""
+
+    found: Counter[Identity]
+    looked_at: frozenset[str]
+
+
 @dataclass
 class Trials:
     """Tries fixes on one analysed project; ``judge`` turns a survey into findings."""
@@ -43,7 +53,7 @@ class Trials:
     world: World
     before: Before
     judge: Judge
-    _known: dict[object, Survey | None] = field(default_factory=dict)
+    _known: dict[object, _After | None] = field(default_factory=dict)
 
     def first(
         self, proposals: Iterable[Proposal], fault: Fault | FileFault, finding: Finding
@@ -57,14 +67,25 @@ class Trials:
     def _holds(self, proposal: Proposal, fault: Fault | FileFault, finding: Finding) -> bool:
         trial = (proposal.edits, proposal.replaces, fault.present, isinstance(fault, Fault))
         if trial not in self._known:
-            self._known[trial] = self._rewritten(proposal, fault)
+            gc.freeze()  # what is there stays: of what the trial leaves behind nothing is needed
+            self._known[trial] = self._tried(proposal, fault)
+            gc.collect()
         after = self._known[trial]
         if after is None:
             return False
-        left = Counter(found.identity for found in self.judge(after))
-        looked_at = {path for path, _ in after.looked} | {edit.span.path for edit in proposal.edits}
-        gone = left[finding.identity] < self.before.found[finding.identity]
-        return finding.span.path in looked_at and gone and not left - self.before.found
+        gone = after.found[finding.identity] < self.before.found[finding.identity]
+        return finding.span.path in after.looked_at and gone
+
+    def _tried(self, proposal: Proposal, fault: Fault | FileFault) -> _After | None:
+        """Return what is found after a rewrite; None where that is more than before."""
+        after = self._rewritten(proposal, fault)
+        if after is None:
+            return None
+        found = Counter(finding.identity for finding in self.judge(after))
+        if found - self.before.found:
+            return None
+        edited = {edit.span.path for edit in proposal.edits}
+        return _After(found, frozenset({path for path, _ in after.looked} | edited))
 
     def _same(self, after: Survey, fault: Fault | FileFault) -> bool:
         """Say whether the ranks that were let in make the same calls as before.

@@ -27,6 +27,17 @@ def train(engine, out):
     if dist.get_rank() == 0:
         keep(engine, out)
 """
+LEADS = "import torch.distributed as dist\n\ndef leads():\n    return dist.get_rank() == 0\n"
+HOLDER = """\
+import torch.distributed as dist
+
+class Holder:
+    def __init__(self):
+        self.leads = dist.get_rank() == 0
+
+    def other(self):
+        return 1
+"""
 # Each file with what may stand in it; None: it is not there. What one file says of the rank, of
 # its callers, its bases or its imports changes what there is to find in another.
 VERSIONS: dict[str, list[str | None]] = {
@@ -49,8 +60,26 @@ VERSIONS: dict[str, list[str | None]] = {
         None,
     ],
     "ranks.py": [
-        "import torch.distributed as dist\n\ndef leads():\n    return dist.get_rank() == 0\n",
+        LEADS,
+        LEADS.replace("    return", "    answer = 1\n    return"),
+        f"{LEADS}\ndef other():\n    return leads()\n",
+        f"def other():\n    return 1\n\n{LEADS}",
+        LEADS.replace("def leads", "from functools import cache\n\n@cache\ndef leads"),
         "def leads():\n    return True\n",
+        None,
+    ],
+    "holder.py": [
+        HOLDER,
+        HOLDER.replace("return 1", "answer = 1\n        return answer"),
+        HOLDER.replace("return 1", "self.leads = True"),
+        HOLDER.replace("dist.get_rank() == 0", "False"),
+        HOLDER.replace("    def other", "    @property\n    def other"),
+        None,
+    ],
+    "user.py": [
+        "from holder import Holder\nfrom helper import keep\n\ndef run(engine, out):\n"
+        "    holder = Holder()\n    holder.other()\n"
+        "    if holder.leads:\n        keep(engine, out)\n",
         None,
     ],
     "guarded.py": [
@@ -148,6 +177,20 @@ def test_what_did_not_change_is_not_found_out_again(project: Workspace) -> None:
     project.put("quiet_1.py", "def nothing():\n    return 1\n")
     assert "taken from the store" in project.check().stdout
     project.put("train.py", f"{BAD}\n")
+    assert "taken from the store" not in project.check().stdout
+
+
+def test_an_edit_in_a_function_concerns_those_that_execute_it(project: Workspace) -> None:
+    beside = "\ndef beside(steps):\n    return steps\n"
+    project.put("ranks.py", LEADS + beside)
+    project.put("helper.py", HELPER)
+    caller = CALLER.replace("dist.get_rank() == 0", "leads()")
+    project.put("caller.py", f"from ranks import leads\n{caller}")
+    project.check()
+    doctored(project)
+    project.put("ranks.py", LEADS + beside.replace("return", "twice = 2 * steps\n    return"))
+    assert "taken from the store" in project.check().stdout
+    project.put("ranks.py", LEADS.replace("return", "answer = 1\n    return") + beside)
     assert "taken from the store" not in project.check().stdout
 
 
