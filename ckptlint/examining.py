@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -126,6 +126,7 @@ class Examiner:
     project: Project
     knowledge: Knowledge
     holders: Holders
+    _outlined: set[Source] = field(default_factory=set)
 
     @cached_property
     def backends(self) -> frozenset[str]:
@@ -180,12 +181,13 @@ class Examiner:
         """Return the outlines that were asked for and not returned before."""
         if self.request.store is None:
             return {}
-        outlined = {source: self.project.parsed(source) for source in self.project.outlined}
+        new = self.project.outlined - self._outlined
+        self._outlined.update(new)
+        outlined = {source: self.project.parsed(source) for source in new}
         found = {
             source.display: outline(module, self.telling) if module is not None else TORN
             for source, module in outlined.items()
         }
-        self.project.outlined.clear()
         return found
 
     def unread(self, asked: AbstractSet[str]) -> Iterator[Finding]:
