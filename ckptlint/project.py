@@ -250,6 +250,18 @@ class Module:
         )
 
     @cached_property
+    def declared(self) -> Mapping[Function, Sequence[str]]:
+        """The variables of the file that functions declare as global, for those that do."""
+        if b"global " not in self.source.data:
+            return {}
+        found: dict[Function, list[str]] = {}
+        for function in self.functions:
+            for node in walk(function.node):
+                if isinstance(node, ast.Global):
+                    found.setdefault(function, []).extend(node.names)
+        return found
+
+    @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Every function of the file that is not inside another function."""
         return tuple(_functions(self, self.tree.body, ""))

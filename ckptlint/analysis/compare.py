@@ -195,8 +195,8 @@ class _Comparison:
         ask; with each loop inside another the combinations would multiply.
         """
         inside = one.conditions | two.conditions
-        asked = inside.union(*map(self.keys.parts, inside))
-        facts = frozenset((key, truth) for key, truth in given.items() if key in asked)
+        telling = inside.union(*map(self.keys.parts, inside))
+        facts = frozenset((key, truth) for key, truth in given.items() if key in telling)
         way = (*map(id, chain), *((id(level.test), level.depth) for level in levels))
         task = (id(one), id(two), way, how, facts)
         if task in self.done:

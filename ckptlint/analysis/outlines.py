@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from ckptlint.analysis.reach import Mentions
-from ckptlint.project import Function, Module, walk
+from ckptlint.project import Function, Module
 
 OUTSIDE = ""
 TORN: Mapping[str, str] = {OUTSIDE: "torn"}  # the outline of a file that cannot be parsed
@@ -70,9 +70,7 @@ def _leading(function: Function, telling: Collection[str]) -> list[list[str]]:
 
 
 def _seen_outside(function: Function) -> list[str]:
-    declares = b"global " in function.module.source.data
-    nodes = walk(function.node) if declares else ()
-    variables = [name for node in nodes if isinstance(node, ast.Global) for name in node.names]
+    variables = function.module.declared.get(function, ())
     return [function.qualname, *map(ast.unparse, function.decorators), *variables]
 
 

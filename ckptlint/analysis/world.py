@@ -258,12 +258,9 @@ class World:
         known = self._setters.get(module)
         if known is None:
             known = {}
-            declares = b"global " in module.source.data
-            for function in module.functions if declares else ():
-                for node in walk(function.node):
-                    if isinstance(node, ast.Global):
-                        for name in node.names:
-                            known[name] = (*known.get(name, ()), function)
+            for function, names in module.declared.items():
+                for name in names:
+                    known[name] = (*known.get(name, ()), function)
             self._setters[module] = known
         return known
 
