@@ -14,6 +14,7 @@ from ckptlint.analysis.sequences import (
     Test,
     Trace,
     before_exits,
+    forever,
     replace_yield,
     settings_of,
     split_yield,
@@ -122,7 +123,7 @@ class Blocks(Statements):
             frame.trace.append(loop)
             if iterable is not None and not isinstance(node, ast.While):
                 self.turn_apart(frame, loop, iterable, node.iter)
-        if status == RAISE and isinstance(node, ast.While) and _always(node.test):
+        if status == RAISE and forever(node):
             return RAISE
         if node.orelse:
             return self.execute(frame, node.orelse)
@@ -347,10 +348,6 @@ def _suppresses(context: ast.expr) -> bool:
 def _named(node: ast.expr, names: Collection[str]) -> bool:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     return any(last_name(part) in names for part in parts)
-
-
-def _always(test: ast.expr) -> bool:
-    return isinstance(test, ast.Constant) and bool(test.value)
 
 
 @cache

@@ -40,8 +40,7 @@ def chosen(
 
 def _loop_around(visit: Visit) -> Repeated | None:
     """Return the loop that looks for a name with an access."""
-    body = visit.chain[-1].function.node if visit.chain else visit.item.site.module.tree
-    for loop in ast.walk(body):
+    for loop in ast.walk(visit.around):
         if isinstance(loop, Repeated) and looks_for_a_name(loop) is visit.item.site.node:
             return loop
     return None

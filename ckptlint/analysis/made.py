@@ -32,13 +32,14 @@ def made_with(module: Module, node: ast.expr, values: Collection[Any]) -> bool:
 
 
 def _made(module: Module, name: str) -> Iterator[ast.expr]:
-    """Yield what the top level of a file, or of that from which it has a name, assigns to it."""
+    """Yield what a file, or that from which it has a name, assigns to the name."""
     symbol = module.symbols.get(name)
     if isinstance(symbol, Import) and symbol.name:
         found = module.project.find(module, symbol.module, symbol.level)
         if found is None or found is module:
             return
         module, name = found, symbol.name
+    module.project.questions.ask("file", module.source.display)  # functions are looked into, too
     for statement in every_statement(module.tree.body):
         if isinstance(statement, ast.Assign) and any(
             isinstance(target, ast.Name) and target.id == name for target in statement.targets

@@ -40,8 +40,7 @@ def _over_ranks(visit: Visit) -> ast.For | None:
     """Return the loop over all ranks, whose numbers go into a name, in which an access stands."""
     assert isinstance(visit.item, Access)
     node = visit.item.site.node
-    body = visit.chain[-1].function.node if visit.chain else visit.item.site.module.tree
-    for loop in ast.walk(body):
+    for loop in ast.walk(visit.around):
         if (
             isinstance(loop, ast.For)
             and isinstance(loop.target, ast.Name)

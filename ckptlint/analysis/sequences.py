@@ -134,12 +134,7 @@ class Loop:
     @property
     def forever(self) -> bool:
         """Whether it says of itself that it does not end."""
-        node = self.site.node
-        return (
-            isinstance(node, ast.While)
-            and isinstance(node.test, ast.Constant)
-            and bool(node.test.value)
-        )
+        return forever(self.site.node)
 
     @cached_property
     def shape(self) -> object:
@@ -346,6 +341,15 @@ class Trace:
             elif isinstance(item, Branch):
                 found |= item.yes.functions | item.no.functions
         return frozenset(found)
+
+
+def forever(node: ast.AST) -> bool:
+    """Say whether a loop says of itself that it does not end."""
+    return (
+        isinstance(node, ast.While)
+        and isinstance(node.test, ast.Constant)
+        and bool(node.test.value)
+    )
 
 
 def _unguarded(item: Item) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +34,11 @@ class Visit:
     def key(self) -> tuple[object, ...]:
         """The place, and the places of the calls that lead there."""
         return (*self.where, self.item.site.key)
+
+    @property
+    def around(self) -> ast.AST:
+        """The syntax of the function, or else of the file, in which it stands."""
+        return self.chain[-1].function.node if self.chain else self.item.site.module.tree
 
     def contradicts(self, other: Visit) -> bool:
         """Say whether no run reaches both."""
